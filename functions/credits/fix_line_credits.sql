@@ -1,0 +1,34 @@
+-- Purpose:   fix how many credits the lines of a purchases paid invoices are worth, once; ask for the price where that cannot be known.
+-- Arguments: purchase_id; event, the cause, or null.
+-- Returns:   nothing.
+-- Raises:    nothing.
+-- Locks:     the lines.
+create or replace function paidonce.fix_line_credits(purchase_id text, event jsonb)
+returns void
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+begin
+    update paidonce.invoice_lines as l
+    set credits = case when l.proration then 0 else paidonce.credits_of_price(l.price_id, l.product_id, l.price_stated, l.stated_credits) end
+    from paidonce.purchase_objects as o
+    join paidonce.invoices as n on n.invoice_id = o.object_id and n.status = 'paid'
+    where o.purchase_id = fix_line_credits.purchase_id
+        and l.invoice_id = n.invoice_id and l.credits is null and l.price_id is not null;
+
+    perform paidonce.request_refetch(event, 'price', l.price_id), paidonce.request_refetch(event, 'product', l.product_id)
+    from paidonce.purchase_objects as o
+    join paidonce.invoices as n on n.invoice_id = o.object_id and n.status = 'paid'
+    join paidonce.invoice_lines as l on l.invoice_id = n.invoice_id
+    where o.purchase_id = fix_line_credits.purchase_id and event is not null
+        and l.credits is null and l.price_id is not null;
+end
+$$;
+
+comment on function paidonce.fix_line_credits(text, jsonb) is
+    'Fixes how many credits the lines of a purchases paid invoices are worth.';
+
+revoke all on function paidonce.fix_line_credits(text, jsonb) from public;
+call paidonce.only_grant('execute', 'function paidonce.fix_line_credits(text, jsonb)', variadic '{}');

@@ -1,0 +1,44 @@
+-- Purpose:   give a customer its user. The first link wins; another user named later changes nothing and is kept in link_conflicts.
+--            The first link also settles the customers purchases and runs its parked events.
+-- Arguments: customer_id, user_id (a null or blank one links nothing); event_id, the cause, or null when it is a person.
+-- Returns:   true when the customer belongs to that user now.
+-- Raises:    nothing.
+-- Locks:     the customers row, made if missing.
+create or replace function paidonce.link(customer_id text, user_id text, event_id text)
+returns boolean
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+    v_owner pg_catalog.text;
+begin
+    if coalesce(customer_id, '') = '' or coalesce(user_id, '') = '' then
+        return false;
+    end if;
+
+    insert into paidonce.customers as c (customer_id) values (link.customer_id) on conflict on constraint customers_pkey do nothing;
+    select c.user_id into v_owner from paidonce.customers as c where c.customer_id = link.customer_id for update;
+
+    if v_owner is null then
+        update paidonce.customers as c
+        set user_id = link.user_id, linked_at = clock_timestamp(), link_event = link.event_id
+        where c.customer_id = link.customer_id;
+        perform paidonce.settle_customer(link.customer_id, case when event_id is not null then jsonb_build_object('id', event_id) end);
+        perform paidonce.run_parked(link.customer_id);
+    elsif v_owner <> user_id then
+        insert into paidonce.link_conflicts as l (customer_id, user_id, event_id)
+        values (link.customer_id, link.user_id, link.event_id)
+        on conflict on constraint link_conflicts_pkey do nothing;
+    end if;
+
+    return coalesce(v_owner, user_id) = user_id;
+end
+$$;
+
+comment on function paidonce.link(text, text, text) is
+    'Gives a customer its user; the first link wins, a contradiction is kept in link_conflicts.';
+
+revoke all on function paidonce.link(text, text, text) from public;
+call paidonce.only_grant('execute', 'function paidonce.link(text, text, text)', variadic '{}');

@@ -1,0 +1,105 @@
+-- Subscriptions and their items.
+
+create table if not exists paidonce.subscriptions (
+    as_of timestamptz,
+    created timestamptz,
+    current_period_start timestamptz,
+    current_period_end timestamptz,
+    trial_end timestamptz,
+    cancel_at timestamptz,
+    canceled_at timestamptz,
+    ended_at timestamptz,
+    generation bigint not null default 1,
+    as_of_rank bigint not null,
+    is_final boolean not null default false,
+    livemode boolean,
+    subscription_id text not null,
+    customer_id text,
+    account text,
+    status text not null,
+    pause_behavior text,
+    source_event text,
+    rivals text[] not null default '{}',
+    data jsonb not null,
+    constraint subscriptions_pkey primary key (subscription_id)
+) with (fillfactor = 80);
+
+comment on table paidonce.subscriptions is 'Stripe subscriptions as last stated. Never deleted: a canceled one stays, as canceled.';
+comment on column paidonce.subscriptions.as_of is 'Stripe''s time of the information in this row (UTC).';
+comment on column paidonce.subscriptions.created is 'When the subscription was made (UTC).';
+comment on column paidonce.subscriptions.current_period_start is 'Start of the current period (UTC): of the subscription, or since API 2025-03-31 of the item that ends first.';
+comment on column paidonce.subscriptions.current_period_end is 'End of the current period (UTC), from the same place.';
+comment on column paidonce.subscriptions.trial_end is 'End of the trial (UTC).';
+comment on column paidonce.subscriptions.cancel_at is 'Scheduled end (UTC): Stripe''s cancel_at, or the period''s end where only cancel_at_period_end is set. Null when nothing is scheduled.';
+comment on column paidonce.subscriptions.canceled_at is 'When the cancellation was asked for (UTC).';
+comment on column paidonce.subscriptions.ended_at is 'When it ended (UTC); ends access at once.';
+comment on column paidonce.subscriptions.generation is 'Counts every event that spoke of the object; guards a refetch against what arrived meanwhile.';
+comment on column paidonce.subscriptions.as_of_rank is 'Rank of the source among those of one second: see paidonce.rank_of.';
+comment on column paidonce.subscriptions.livemode is 'Stripe''s livemode of the subscription.';
+comment on column paidonce.subscriptions.subscription_id is 'Stripe''s subscription id (sub_...).';
+comment on column paidonce.subscriptions.customer_id is 'The customer it belongs to.';
+comment on column paidonce.subscriptions.account is 'Connected account; null for the platform''s own.';
+comment on column paidonce.subscriptions.status is 'Stripe''s status. canceled and incomplete_expired are final.';
+comment on column paidonce.subscriptions.pause_behavior is 'pause_collection.behavior: void, keep_as_draft or mark_uncollectible; null when collection is not paused.';
+comment on column paidonce.subscriptions.source_event is 'The event whose information this is; null after a refetch.';
+comment on column paidonce.subscriptions.is_final is 'canceled or incomplete_expired: no event leaves it.';
+comment on column paidonce.subscriptions.rivals is 'Events of the same second and rank that had to be told apart.';
+comment on column paidonce.subscriptions.data is 'The whole subscription object.';
+
+do $$
+begin
+    alter table paidonce.subscriptions alter column data set compression lz4;
+exception
+    when feature_not_supported then
+        null;
+end
+$$;
+
+create index if not exists subscriptions_customer_id_idx on paidonce.subscriptions (customer_id);
+
+alter table paidonce.subscriptions enable row level security;
+drop policy if exists "users read their own subscriptions" on paidonce.subscriptions;
+create policy "users read their own subscriptions" on paidonce.subscriptions for select to public
+    using (customer_id in (
+        select c.customer_id from paidonce.customers as c
+        where c.user_id = (select nullif(current_setting('request.jwt.claims', true), '')::jsonb ->> 'sub')
+    ));
+call paidonce.only_grant('select', 'table paidonce.subscriptions', 'authenticated', 'service_role');
+
+create table if not exists paidonce.subscription_items (
+    current_period_start timestamptz,
+    current_period_end timestamptz,
+    quantity bigint,
+    item_id text not null,
+    subscription_id text not null,
+    price_id text,
+    product_id text,
+    lookup_key text,
+    constraint subscription_items_pkey primary key (subscription_id, item_id),
+    constraint subscription_items_subscription_id_fkey foreign key (subscription_id)
+        references paidonce.subscriptions (subscription_id) on delete cascade
+) with (fillfactor = 80);
+
+comment on table paidonce.subscription_items is 'What each subscription is for, as last stated. Replaced as a whole with its subscription; order means nothing.';
+comment on column paidonce.subscription_items.current_period_start is 'Start of the item''s period (UTC); null before API 2025-03-31, where the subscription has it.';
+comment on column paidonce.subscription_items.current_period_end is 'End of the item''s period (UTC); likewise.';
+comment on column paidonce.subscription_items.quantity is 'How many; null for metered prices.';
+comment on column paidonce.subscription_items.item_id is 'Stripe''s item id (si_...); <subscription_id>:plan where old API versions state a plan without items.';
+comment on column paidonce.subscription_items.subscription_id is 'The subscription it belongs to.';
+comment on column paidonce.subscription_items.price_id is 'The price, or in old API versions the plan.';
+comment on column paidonce.subscription_items.product_id is 'The price''s product.';
+
+comment on column paidonce.subscription_items.lookup_key is 'The price''s lookup_key as the subscription carried it; paidonce.prices goes first where it knows the price.';
+
+create index if not exists subscription_items_price_id_idx on paidonce.subscription_items (price_id);
+
+alter table paidonce.subscription_items enable row level security;
+drop policy if exists "users read their own subscription items" on paidonce.subscription_items;
+create policy "users read their own subscription items" on paidonce.subscription_items for select to public
+    using (subscription_id in (
+        select s.subscription_id
+        from paidonce.subscriptions as s
+        join paidonce.customers as c on c.customer_id = s.customer_id
+        where c.user_id = (select nullif(current_setting('request.jwt.claims', true), '')::jsonb ->> 'sub')
+    ));
+call paidonce.only_grant('select', 'table paidonce.subscription_items', 'authenticated', 'service_role');

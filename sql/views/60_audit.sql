@@ -1,0 +1,74 @@
+-- What does not add up. No row while everything does.
+
+create or replace view paidonce.audit with (security_invoker = true) as
+select 'event_failed' as check_name, e.event_id as subject, format('%s failed: %s (%s)', e.event_type, e.error, e.sqlstate) as detail
+from paidonce.events as e
+where e.status = 'failed'
+union all
+select 'parked_though_linked', e.event_id, format('%s waits for a user, but customer %s has one', e.event_type, e.customer_id)
+from paidonce.events as e
+join paidonce.customers as c on c.customer_id = e.customer_id
+where e.status = 'parked' and e.sqlstate = 'PO404' and c.user_id is not null
+union all
+select 'event_without_effect', e.event_id, format('%s is processed, but subscription %s is not there', e.event_type, e.object_id)
+from paidonce.events as e
+where e.status = 'processed' and e.event_type like 'customer.subscription.%' and e.object_id is not null
+    and not exists (select from paidonce.subscriptions as s where s.subscription_id = e.object_id)
+union all
+select 'event_without_effect', e.event_id, format('%s is processed, but invoice %s is not there', e.event_type, e.object_id)
+from paidonce.events as e
+where e.status = 'processed' and e.event_type = 'invoice.paid' and e.object_id is not null
+    and not exists (select from paidonce.invoices as n where n.invoice_id = e.object_id)
+union all
+select 'effect_without_event', s.subscription_id, format('subscription says it comes from %s, which is not a processed event', s.source_event)
+from paidonce.subscriptions as s
+where s.source_event is not null
+    and not exists (select from paidonce.events as e where e.event_id = s.source_event and e.status = 'processed')
+union all
+select 'effect_without_event', n.invoice_id, format('invoice says it comes from %s, which is not a processed event', n.source_event)
+from paidonce.invoices as n
+where n.source_event is not null
+    and not exists (select from paidonce.events as e where e.event_id = n.source_event and e.status = 'processed')
+union all
+select 'effect_without_event', 'credit entry ' || c.entry_id, format('it says it comes from %s, which is not a processed event', c.event_id)
+from paidonce.credit_entries as c
+where c.event_id is not null
+    and not exists (select from paidonce.events as e where e.event_id = c.event_id and e.status = 'processed')
+union all
+select 'effect_without_event', 'outbox row ' || o.id, format('it says it comes from %s, which is not a processed event', o.event_id)
+from paidonce.outbox as o
+where o.event_id is not null
+    and not exists (select from paidonce.events as e where e.event_id = o.event_id and e.status = 'processed')
+union all
+select 'credits_do_not_add_up', t.purchase_id,
+    format('the ledger says %s, payments, refunds and disputes say %s', t.entered, t.granted - t.reversed)
+from paidonce.credit_targets as t
+where t.user_id is not null and t.entered <> t.granted - t.reversed
+union all
+select 'credits_of_no_purchase', 'credit entry ' || c.entry_id, format('it is for %s, which is not a purchase', coalesce(c.purchase_id, 'nothing'))
+from paidonce.credit_entries as c
+where c.kind <> 'spend' and not exists (select from paidonce.purchase_objects as o where o.object_id = c.purchase_id)
+union all
+select 'balance_below_what_was_spent', u.user_id, format('the balance is %s, spent were only %s', u.balance, u.spent)
+from (
+    select c.user_id, sum(c.amount) as balance, -coalesce(sum(c.amount) filter (where c.kind = 'spend'), 0) as spent
+    from paidonce.credit_entries as c
+    group by c.user_id
+) as u
+where u.balance < -u.spent
+union all
+select 'reversal_without_purchase', t.purchase_id,
+    format('%s is refunded or disputed, but no event has said yet what it paid for', t.refunded_amount + t.disputed_amount)
+from paidonce.credit_targets as t
+where not t.known and t.refunded_amount + t.disputed_amount > 0
+union all
+select 'link_contradicted', l.customer_id, format('it belongs to %s, but %s named %s', c.user_id, coalesce(l.event_id, 'a person'), l.user_id)
+from paidonce.link_conflicts as l
+left join paidonce.customers as c on c.customer_id = l.customer_id
+where c.user_id is distinct from l.user_id;
+
+comment on view paidonce.audit is 'What does not add up: events without effects, effects without events, credits that do not match payments, contradicted links. No row while everything adds up.';
+comment on column paidonce.audit.check_name is 'Which check found it.';
+comment on column paidonce.audit.subject is 'Id of what it found.';
+comment on column paidonce.audit.detail is 'What is wrong with it, in a sentence.';
+call paidonce.only_grant('select', 'table paidonce.audit', variadic '{}');
