@@ -73,11 +73,6 @@ begin
         begin
             perform paidonce.project_event(v_event);
             perform paidonce.run_handlers(v_handlers, v_event);
-            -- Deferred constraints speak now, while their error can still be kept. A parked event that a link
-            -- runs leaves that to the event around it, whose effects may not be complete yet.
-            if v_note ->> 'source' is distinct from 'link' then
-                set constraints all immediate;
-            end if;
         exception
             when transaction_rollback or lock_not_available or insufficient_resources then
                 raise; -- not the effect's fault: commit nothing, the caller tries again

@@ -27,4 +27,4 @@ alter table paidonce.settings enable row level security;
 -- paidonce.entitlements runs with the rights of whoever asks, and asks which statuses grant access.
 drop policy if exists "users read which statuses grant access" on paidonce.settings;
 create policy "users read which statuses grant access" on paidonce.settings for select to public using (singleton);
-call paidonce.only_grant('select (access_statuses)', 'table paidonce.settings', 'authenticated');
+call paidonce.only_grant('select (access_statuses)', 'table paidonce.settings', 'authenticated', 'service_role');

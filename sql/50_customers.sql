@@ -54,7 +54,7 @@ create index if not exists customers_user_id_idx on paidonce.customers (user_id)
 alter table paidonce.customers enable row level security;
 drop policy if exists "users read their own customers" on paidonce.customers;
 create policy "users read their own customers" on paidonce.customers for select to public
-    using (user_id = (select nullif(current_setting('request.jwt.claims', true), '')::jsonb ->> 'sub'));
+    using (user_id = (select nullif((select current_setting('request.jwt.claims', true)), '')::jsonb ->> 'sub'));
 call paidonce.only_grant('select', 'table paidonce.customers', 'authenticated', 'service_role');
 
 create table if not exists paidonce.link_conflicts (

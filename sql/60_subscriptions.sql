@@ -62,7 +62,7 @@ drop policy if exists "users read their own subscriptions" on paidonce.subscript
 create policy "users read their own subscriptions" on paidonce.subscriptions for select to public
     using (customer_id in (
         select c.customer_id from paidonce.customers as c
-        where c.user_id = (select nullif(current_setting('request.jwt.claims', true), '')::jsonb ->> 'sub')
+        where c.user_id = (select nullif((select current_setting('request.jwt.claims', true)), '')::jsonb ->> 'sub')
     ));
 call paidonce.only_grant('select', 'table paidonce.subscriptions', 'authenticated', 'service_role');
 
@@ -100,6 +100,6 @@ create policy "users read their own subscription items" on paidonce.subscription
         select s.subscription_id
         from paidonce.subscriptions as s
         join paidonce.customers as c on c.customer_id = s.customer_id
-        where c.user_id = (select nullif(current_setting('request.jwt.claims', true), '')::jsonb ->> 'sub')
+        where c.user_id = (select nullif((select current_setting('request.jwt.claims', true)), '')::jsonb ->> 'sub')
     ));
 call paidonce.only_grant('select', 'table paidonce.subscription_items', 'authenticated', 'service_role');

@@ -112,7 +112,7 @@ drop policy if exists "users read their own invoices" on paidonce.invoices;
 create policy "users read their own invoices" on paidonce.invoices for select to public
     using (customer_id in (
         select c.customer_id from paidonce.customers as c
-        where c.user_id = (select nullif(current_setting('request.jwt.claims', true), '')::jsonb ->> 'sub')
+        where c.user_id = (select nullif((select current_setting('request.jwt.claims', true)), '')::jsonb ->> 'sub')
     ));
 call paidonce.only_grant('select', 'table paidonce.invoices', 'authenticated', 'service_role');
 
@@ -159,7 +159,7 @@ create policy "users read the lines of their own invoices" on paidonce.invoice_l
         select n.invoice_id
         from paidonce.invoices as n
         join paidonce.customers as c on c.customer_id = n.customer_id
-        where c.user_id = (select nullif(current_setting('request.jwt.claims', true), '')::jsonb ->> 'sub')
+        where c.user_id = (select nullif((select current_setting('request.jwt.claims', true)), '')::jsonb ->> 'sub')
     ));
 call paidonce.only_grant('select', 'table paidonce.invoice_lines', 'authenticated', 'service_role');
 

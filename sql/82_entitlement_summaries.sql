@@ -35,6 +35,6 @@ drop policy if exists "users read their own entitlement summaries" on paidonce.e
 create policy "users read their own entitlement summaries" on paidonce.entitlement_summaries for select to public
     using (customer_id in (
         select c.customer_id from paidonce.customers as c
-        where c.user_id = (select nullif(current_setting('request.jwt.claims', true), '')::jsonb ->> 'sub')
+        where c.user_id = (select nullif((select current_setting('request.jwt.claims', true)), '')::jsonb ->> 'sub')
     ));
 call paidonce.only_grant('select', 'table paidonce.entitlement_summaries', 'authenticated', 'service_role');

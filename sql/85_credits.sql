@@ -23,7 +23,7 @@ comment on column paidonce.credit_entries.amount is 'Credits: added when positiv
 comment on column paidonce.credit_entries.customer_id is 'The customer it came through; null for guests.';
 comment on column paidonce.credit_entries.user_id is 'Whose credits they are.';
 comment on column paidonce.credit_entries.kind is 'grant (a purchase), reversal (refunded, disputed, or corrected), restore (a won dispute or failed refund), spend.';
-comment on column paidonce.credit_entries.source_key is 'What it is for, once only: <purchase>:<kind>:<number>, or spend:<user>:<key>.';
+comment on column paidonce.credit_entries.source_key is 'What it is for, once only: <purchase>:<kind>:<number>, or spend:<length of user>:<user>:<key>.';
 comment on column paidonce.credit_entries.purchase_id is 'The purchase, by the name it had when the entry was written; null for spending.';
 comment on column paidonce.credit_entries.event_id is 'The event that brought it about; null for spending and for what a person did.';
 
@@ -33,6 +33,6 @@ create index if not exists credit_entries_purchase_id_idx on paidonce.credit_ent
 alter table paidonce.credit_entries enable row level security;
 drop policy if exists "users read their own credits" on paidonce.credit_entries;
 create policy "users read their own credits" on paidonce.credit_entries for select to public
-    using (user_id = (select nullif(current_setting('request.jwt.claims', true), '')::jsonb ->> 'sub'));
+    using (user_id = (select nullif((select current_setting('request.jwt.claims', true)), '')::jsonb ->> 'sub'));
 call paidonce.only_grant('select', 'table paidonce.credit_entries', 'authenticated', 'service_role');
 call paidonce.only_grant('usage', 'sequence paidonce.credit_entries_entry_id_seq', variadic '{}');

@@ -20,7 +20,7 @@ end
 $$;
 
 comment on function paidonce.has_access(text) is
-    'Whether the signed-in user (the sub of the requests JWT) has a feature now.';
+    'Whether the signed-in user (the sub of the request''s JWT) has a feature now.';
 
 revoke all on function paidonce.has_access(text) from public;
 call paidonce.only_grant('execute', 'function paidonce.has_access(text)', 'authenticated', 'service_role');

@@ -1,6 +1,6 @@
 -- Purpose:   say how many credits one unit of a price is worth: the mapping table first, then the metadata of the price as the line carried
 --            it, of the price, of its product.
--- Arguments: price_id; product_id; stated, whether the line carried the whole price; stated_credits, what that prices metadata said.
+-- Arguments: price_id; product_id; stated, whether the line carried the whole price; stated_credits, what that price's metadata said.
 -- Returns:   credits per unit, 0 for none; null while it cannot be known yet.
 -- Raises:    nothing.
 -- Locks:     nothing.

@@ -1,4 +1,4 @@
--- Purpose:   fix how many credits the lines of a purchases paid invoices are worth, once; ask for the price where that cannot be known.
+-- Purpose:   fix how many credits the lines of a purchase's paid invoices are worth, once; ask for the price where that cannot be known.
 -- Arguments: purchase_id; event, the cause, or null.
 -- Returns:   nothing.
 -- Raises:    nothing.
@@ -28,7 +28,7 @@ end
 $$;
 
 comment on function paidonce.fix_line_credits(text, jsonb) is
-    'Fixes how many credits the lines of a purchases paid invoices are worth.';
+    'Fixes how many credits the lines of a purchase''s paid invoices are worth.';
 
 revoke all on function paidonce.fix_line_credits(text, jsonb) from public;
 call paidonce.only_grant('execute', 'function paidonce.fix_line_credits(text, jsonb)', variadic '{}');

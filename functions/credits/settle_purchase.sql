@@ -3,7 +3,7 @@
 -- Arguments: object_id, any object of the purchase; event, the cause, or null.
 -- Returns:   nothing.
 -- Raises:    PO404 when credits are due to a customer that has no user yet and the event is what grants them: it is parked.
--- Locks:     the purchases customer, then the ledger by what it writes.
+-- Locks:     the purchase's customer, then the ledger by what it writes.
 create or replace function paidonce.settle_purchase(object_id text, event jsonb)
 returns void
 language plpgsql

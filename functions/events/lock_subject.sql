@@ -3,8 +3,8 @@
 -- Arguments: event.
 -- Returns:   nothing.
 -- Raises:    55P03 when a lock is not had within lock_timeout.
--- Locks:     the events customer row, made if missing; then the object, by an advisory lock of the transaction, since its row may not be
---            there yet. A refund or dispute names no customer: where its payments customer is known, that one is locked.
+-- Locks:     the event's customer row, made if missing; then the object, by an advisory lock of the transaction, since its row may not be
+--            there yet. A refund or dispute names no customer: where its payment's customer is known, that one is locked.
 create or replace function paidonce.lock_subject(event jsonb)
 returns void
 language plpgsql

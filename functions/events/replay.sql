@@ -16,7 +16,7 @@ declare
     v_status  pg_catalog.text;
     v_result  pg_catalog.jsonb;
 begin
-    select e.payload, e.status into v_payload, v_status from paidonce.events as e where e.event_id = replay.event_id;
+    select e.payload, e.status into v_payload, v_status from paidonce.events as e where e.event_id = replay.event_id for update;
     if not found then
         raise exception 'no event % is stored', coalesce(event_id, 'null')
             using errcode = 'no_data_found', hint = 'Check the id, or have Stripe send the event again.';

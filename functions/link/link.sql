@@ -1,9 +1,9 @@
 -- Purpose:   give a customer its user. The first link wins; another user named later changes nothing and is kept in link_conflicts.
---            The first link also settles the customers purchases and runs its parked events.
+--            The first link also settles the customer's purchases and runs its parked events.
 -- Arguments: customer_id, user_id (a null or blank one links nothing); event_id, the cause, or null when it is a person.
 -- Returns:   true when the customer belongs to that user now.
 -- Raises:    nothing.
--- Locks:     the customers row, made if missing.
+-- Locks:     the customer's row, made if missing.
 create or replace function paidonce.link(customer_id text, user_id text, event_id text)
 returns boolean
 language plpgsql

@@ -3,7 +3,7 @@
 -- Returns:   true when the customer belongs to that user now; false, with a warning, when it already had another:
 --            the first link wins and the contradiction is kept in paidonce.link_conflicts.
 -- Raises:    22023 when an argument is missing; 40001 under a stricter isolation level than read committed.
--- Locks:     the customers row.
+-- Locks:     the customer's row.
 create or replace function paidonce.link_customer(customer_id text, user_id text)
 returns boolean
 language plpgsql

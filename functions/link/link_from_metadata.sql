@@ -1,8 +1,8 @@
--- Purpose:   link a customer to the user whom an objects metadata names, if any.
+-- Purpose:   link a customer to the user whom an object's metadata names, if any.
 -- Arguments: event; object, which has the metadata; customer_id, which may be null.
 -- Returns:   nothing.
 -- Raises:    nothing.
--- Locks:     the customers row.
+-- Locks:     the customer's row.
 create or replace function paidonce.link_from_metadata(event jsonb, object jsonb, customer_id text)
 returns void
 language plpgsql
@@ -20,7 +20,7 @@ end
 $$;
 
 comment on function paidonce.link_from_metadata(jsonb, jsonb, text) is
-    'Links a customer to the user whom an objects metadata names, if any.';
+    'Links a customer to the user whom an object''s metadata names, if any.';
 
 revoke all on function paidonce.link_from_metadata(jsonb, jsonb, text) from public;
 call paidonce.only_grant('execute', 'function paidonce.link_from_metadata(jsonb, jsonb, text)', variadic '{}');

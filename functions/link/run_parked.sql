@@ -2,7 +2,7 @@
 -- Arguments: customer_id.
 -- Returns:   nothing.
 -- Raises:    what makes a whole delivery try again (see handle_stripe_event). An event that fails is kept as failed.
--- Locks:     the events rows. One that is being delivered at this moment is passed over: it waits for the
+-- Locks:     the events' rows. One that is being delivered at this moment is passed over: it waits for the
 --            customer and will see the link itself.
 create or replace function paidonce.run_parked(customer_id text)
 returns void

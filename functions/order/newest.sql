@@ -1,7 +1,7 @@
 -- Purpose:   decide whether an event brings newer information about its object than what is kept. The one place where order is decided:
---            a final state goes before any other; then Stripes time; within a second the rank (see paidonce.rank_of); within a
+--            a final state goes before any other; then Stripe's time; within a second the rank (see paidonce.rank_of); within a
 --            rank previous_attributes, and at last the event id. Arrival never decides.
--- Arguments: event; the kept rows as_of, as_of_rank (null when nothing is kept), is_final, source_event, rivals.
+-- Arguments: event; the kept row's as_of, as_of_rank (null when nothing is kept), is_final, source_event, rivals.
 -- Returns:   winner, the event to project now, or null when what is kept stands; its as_of_rank and is_final; rivals to keep in either
 --            case; undecided, when only the event id told rivals apart.
 -- Raises:    nothing.

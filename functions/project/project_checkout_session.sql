@@ -3,7 +3,7 @@
 -- Arguments: event, any of checkout.session.*.
 -- Returns:   nothing.
 -- Raises:    nothing.
--- Locks:     the objects row.
+-- Locks:     the object's row.
 create or replace function paidonce.project_checkout_session(event jsonb)
 returns void
 language plpgsql

@@ -2,7 +2,7 @@
 -- Arguments: event, customer.created, updated or deleted.
 -- Returns:   nothing.
 -- Raises:    nothing.
--- Locks:     the customers row.
+-- Locks:     the customer's row.
 create or replace function paidonce.project_customer(event jsonb)
 returns void
 language plpgsql

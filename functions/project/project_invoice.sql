@@ -2,7 +2,7 @@
 -- Arguments: event, any of invoice.* but invoice.upcoming.
 -- Returns:   nothing.
 -- Raises:    nothing.
--- Locks:     the objects row.
+-- Locks:     the object's row.
 create or replace function paidonce.project_invoice(event jsonb)
 returns void
 language plpgsql

@@ -2,7 +2,7 @@
 -- Arguments: event, any of invoice_payment.*.
 -- Returns:   nothing.
 -- Raises:    nothing.
--- Locks:     the purchases rows.
+-- Locks:     the purchase's rows.
 create or replace function paidonce.project_invoice_payment(event jsonb)
 returns void
 language plpgsql

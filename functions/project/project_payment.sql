@@ -3,7 +3,7 @@
 -- Arguments: event, any of payment_intent.* and charge.* but refunds and disputes.
 -- Returns:   nothing.
 -- Raises:    nothing.
--- Locks:     the objects row.
+-- Locks:     the object's row.
 create or replace function paidonce.project_payment(event jsonb)
 returns void
 language plpgsql

@@ -2,7 +2,7 @@
 -- Arguments: event.
 -- Returns:   nothing.
 -- Raises:    nothing.
--- Locks:     the objects row.
+-- Locks:     the object's row.
 create or replace function paidonce.project_price(event jsonb)
 returns void
 language plpgsql

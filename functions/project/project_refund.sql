@@ -3,7 +3,7 @@
 -- Arguments: event, any of charge.refund.* and refund.*.
 -- Returns:   nothing.
 -- Raises:    nothing.
--- Locks:     the objects row.
+-- Locks:     the object's row.
 create or replace function paidonce.project_refund(event jsonb)
 returns void
 language plpgsql

@@ -3,7 +3,7 @@
 -- Arguments: event, any of customer.subscription.*.
 -- Returns:   nothing.
 -- Raises:    nothing.
--- Locks:     the subscriptions row and its items.
+-- Locks:     the subscription's row and its items.
 create or replace function paidonce.project_subscription(event jsonb)
 returns void
 language plpgsql

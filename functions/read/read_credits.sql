@@ -1,4 +1,4 @@
--- Purpose:   read how many credits an objects metadata promises.
+-- Purpose:   read how many credits an object's metadata promises.
 -- Arguments: object, a price, plan, product, session or payment intent.
 -- Returns:   credits per unit, or null when metadata has no key credits that is a whole number.
 -- Raises:    nothing.
@@ -18,7 +18,7 @@ end
 $$;
 
 comment on function paidonce.read_credits(jsonb) is
-    'Credits named by an objects metadata key credits; null when there are none.';
+    'Credits named by an object''s metadata key credits; null when there are none.';
 
 revoke all on function paidonce.read_credits(jsonb) from public;
 call paidonce.only_grant('execute', 'function paidonce.read_credits(jsonb)', variadic '{}');

@@ -19,7 +19,7 @@ end
 $$;
 
 comment on function paidonce.read_customer_id(jsonb) is
-    'The customer an object belongs to, named by id or expanded; a customers own id for the customer itself.';
+    'The customer an object belongs to, named by id or expanded; a customer''s own id for the customer itself.';
 
 revoke all on function paidonce.read_customer_id(jsonb) from public;
 call paidonce.only_grant('execute', 'function paidonce.read_customer_id(jsonb)', variadic '{}');

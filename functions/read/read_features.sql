@@ -23,7 +23,7 @@ end
 $$;
 
 comment on function paidonce.read_features(jsonb) is
-    'Feature names in a products metadata: feature, or features separated by commas.';
+    'Feature names in a product''s metadata: feature, or features separated by commas.';
 
 revoke all on function paidonce.read_features(jsonb) from public;
 call paidonce.only_grant('execute', 'function paidonce.read_features(jsonb)', variadic '{}');

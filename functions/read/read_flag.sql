@@ -1,4 +1,4 @@
--- Purpose:   read one of Stripes booleans.
+-- Purpose:   read one of Stripe's booleans.
 -- Arguments: value.
 -- Returns:   true, false, or null when it is absent or no boolean.
 -- Raises:    nothing.

@@ -19,7 +19,7 @@ end
 $$;
 
 comment on function paidonce.read_item_product_id(jsonb) is
-    'Product of a subscription items price or plan, given by id or expanded.';
+    'Product of a subscription item''s price or plan, given by id or expanded.';
 
 revoke all on function paidonce.read_item_product_id(jsonb) from public;
 call paidonce.only_grant('execute', 'function paidonce.read_item_product_id(jsonb)', variadic '{}');

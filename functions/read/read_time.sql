@@ -1,4 +1,4 @@
--- Purpose:   read one of Stripes times.
+-- Purpose:   read one of Stripe's times.
 -- Arguments: value, seconds since 1970 as a JSON number.
 -- Returns:   the time (UTC), or null when it is absent, null or no time before the year 10000.
 -- Raises:    nothing.

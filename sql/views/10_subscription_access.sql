@@ -25,8 +25,8 @@ cross join lateral (
 comment on view paidonce.subscription_access is 'Every subscription with whether it grants access, and if not, why.';
 comment on column paidonce.subscription_access.subscription_id is 'The subscription.';
 comment on column paidonce.subscription_access.customer_id is 'Its customer.';
-comment on column paidonce.subscription_access.user_id is 'The customers user; null while it is not linked.';
-comment on column paidonce.subscription_access.status is 'Stripes status.';
+comment on column paidonce.subscription_access.user_id is 'The customer''s user; null while it is not linked.';
+comment on column paidonce.subscription_access.status is 'Stripe''s status.';
 comment on column paidonce.subscription_access.until is 'Scheduled end of access (UTC); null when none is scheduled.';
 comment on column paidonce.subscription_access.refusal is 'Why it grants nothing; null when it grants.';
 comment on column paidonce.subscription_access.grants is 'Whether it grants access.';

@@ -1,4 +1,4 @@
--- Who has what now: the union over all subscriptions of all customers of a user, and Stripes own entitlements.
+-- Who has what now: the union over all subscriptions of all customers of a user, and Stripe's own entitlements.
 
 create or replace view paidonce.entitlements with (security_invoker = true) as
 select a.user_id, a.customer_id, f.feature, a.subscription_id, a.until
@@ -16,6 +16,6 @@ comment on view paidonce.entitlements is 'Who has which feature now, through whi
 comment on column paidonce.entitlements.user_id is 'The user.';
 comment on column paidonce.entitlements.customer_id is 'The customer through which.';
 comment on column paidonce.entitlements.feature is 'The feature.';
-comment on column paidonce.entitlements.subscription_id is 'The subscription that grants it; null where Stripes entitlement summary does.';
+comment on column paidonce.entitlements.subscription_id is 'The subscription that grants it; null where Stripe''s entitlement summary does.';
 comment on column paidonce.entitlements.until is 'Scheduled end of it (UTC); null when none is scheduled.';
 call paidonce.only_grant('select', 'table paidonce.entitlements', 'authenticated', 'service_role');

@@ -97,8 +97,8 @@ comment on column paidonce.credit_targets.customer_id is 'Its customer; null for
 comment on column paidonce.credit_targets.user_id is 'Whose credits it brings; null while that is unknown.';
 comment on column paidonce.credit_targets.granted is 'Credits bought, in all.';
 comment on column paidonce.credit_targets.reversed is 'Of those, taken back by refunds and by open or lost disputes.';
-comment on column paidonce.credit_targets.entered_grants is 'Sum of the ledgers grants for it.';
-comment on column paidonce.credit_targets.entered is 'Sum of all the ledgers entries for it.';
+comment on column paidonce.credit_targets.entered_grants is 'Sum of the ledger''s grants for it.';
+comment on column paidonce.credit_targets.entered is 'Sum of all the ledger''s entries for it.';
 comment on column paidonce.credit_targets.refunded_amount is 'Refunded so far, in minor units.';
 comment on column paidonce.credit_targets.disputed_amount is 'In open or lost disputes, in minor units.';
 comment on column paidonce.credit_targets.known is 'Whether it is known what was bought: false while only payments are known and none of them says if there is an invoice.';

@@ -1,0 +1,89 @@
+// Bench measures how fast paidonce takes events, beside what one could do instead, on a throwaway Postgres
+// with fsync on. All variants run in one go, taking turns in short rounds, so that whatever else the machine
+// does hits all of them alike; what is printed are the medians.
+//
+// See the variants in variants.go, and `bench -help` for what can be set.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+type options struct {
+	rounds        int
+	seconds       float64
+	clients       []int
+	subscriptions int
+	delay         time.Duration
+	stored        int
+	profile       bool
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	o, err := parse(os.Args[1:])
+	if err == nil {
+		err = run(ctx, o)
+	}
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+		os.Exit(2)
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func parse(args []string) (options, error) {
+	o := options{}
+	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
+	flags.IntVar(&o.rounds, "rounds", 7, "rounds; medians are taken over them")
+	flags.Float64Var(&o.seconds, "seconds", 1, "seconds of one measurement in one round")
+	clients := flags.String("clients", "1,16", "numbers of parallel clients")
+	flags.IntVar(&o.subscriptions, "subscriptions", 5000, "subscriptions that the events are about")
+	flags.DurationVar(&o.delay, "delay", time.Millisecond, "network delay between handler and database, each way, in the delayed part (half of it is measured, too)")
+	flags.IntVar(&o.stored, "stored", 0, "measure only the claim: 50,000 stored events against this many (try 5000000)")
+	flags.BoolVar(&o.profile, "profile", false, "measure only where the time of a first delivery goes inside the server")
+	if err := flags.Parse(args); err != nil {
+		return o, err
+	}
+	for text := range strings.SplitSeq(*clients, ",") {
+		n, err := strconv.Atoi(strings.TrimSpace(text))
+		if err != nil || n < 1 {
+			return o, fmt.Errorf("-clients: %q is no number of clients", text)
+		}
+		o.clients = append(o.clients, n)
+	}
+	if o.rounds < 1 || o.seconds <= 0 || o.subscriptions < 1 || o.delay < 0 {
+		return o, errors.New("rounds, seconds and subscriptions must be more than none")
+	}
+	return o, nil
+}
+
+func run(ctx context.Context, o options) (err error) {
+	b, err := start(ctx, o)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, b.close()) }()
+	if err := b.describe(ctx); err != nil {
+		return err
+	}
+	switch {
+	case o.profile:
+		return b.profile(ctx)
+	case o.stored > 0:
+		return b.compareStored(ctx)
+	}
+	return b.compare(ctx)
+}

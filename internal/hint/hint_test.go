@@ -1,0 +1,64 @@
+package hint_test
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"syscall"
+	"testing"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/stretchr/testify/require"
+
+	"github.com/paidonce/paidonce/internal/hint"
+)
+
+func TestFor(t *testing.T) {
+	t.Parallel()
+
+	for name, tc := range map[string]struct {
+		err  error
+		want string
+	}{
+		"given a missing table when asked then it says to migrate":            {&pgconn.PgError{Code: "42P01"}, "paidonce migrate up"},
+		"given a missing function when asked then it names Supabase's way":    {&pgconn.PgError{Code: "42883"}, "supabase db push"},
+		"given a missing grant when asked then it names the two roles":        {&pgconn.PgError{Code: "42501"}, "paidonce_edge"},
+		"given a wrong password when asked then it says where to look":        {&pgconn.PgError{Code: "28P01"}, "password in DATABASE_URL"},
+		"given a refused connection when asked then it says to start it":      {&net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}, "start Postgres"},
+		"given an unreachable network when asked then it names the pooler":    {&net.OpError{Op: "dial", Err: syscall.ENETUNREACH}, "session pooler"},
+		"given an unknown host when asked then it says to check its spelling": {&net.DNSError{Name: "db.example"}, "spelling"},
+		"given a lost prepared statement when asked then it names the flag":   {&pgconn.PgError{Code: "26000"}, "--pooler-mode"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			require.Contains(t, hint.For(fmt.Errorf("list events: %w", tc.err)), tc.want)
+		})
+	}
+
+	t.Run("given an error of another kind when asked then it says nothing", func(t *testing.T) {
+		t.Parallel()
+		require.Empty(t, hint.For(errors.New("no idea")))
+	})
+}
+
+func TestRedact(t *testing.T) {
+	t.Parallel()
+
+	for name, tc := range map[string]struct{ in, want string }{
+		"given a url with a password when redacted then the password is gone": {
+			"cannot parse postgres://app:p4:s@/s@db.example:5432/app", "cannot parse postgres://app:***@db.example:5432/app"},
+		"given a key/value string when redacted then the password is gone": {
+			"host=db password='a b' user=x", "host=db password=*** user=x"},
+		"given a signing secret when redacted then only its kind stays": {
+			"secret whsec_abcDEF123 refused", "secret whsec_*** refused"},
+		"given a stripe key when redacted then only its kind stays": {
+			"key sk_test_51abc refused", "key sk_test_*** refused"},
+		"given a url without a password when redacted then nothing changes": {
+			"postgres://app@db.example:5432/app?sslmode=disable", "postgres://app@db.example:5432/app?sslmode=disable"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			require.Equal(t, tc.want, hint.Redact(tc.in))
+		})
+	}
+}

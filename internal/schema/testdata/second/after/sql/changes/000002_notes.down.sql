@@ -1,0 +1,3 @@
+alter table paidonce.accounts
+    alter column opened type integer,
+    drop column if exists note;

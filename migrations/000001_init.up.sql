@@ -1,0 +1,4478 @@
+-- Migration 000001_init, up. Built by `make migrations`: edit sql/ and functions/ instead.
+
+-- step: bodies are checked when all functions are there
+set check_function_bodies = off;
+
+-- file: sql/00_schema.sql
+-- The schema, the two roles of the kit, and the one procedure that hands out rights.
+
+create schema if not exists paidonce;
+comment on schema paidonce is 'paidonce: one Stripe event, one business effect, however many times it arrives';
+revoke all on schema paidonce from public;
+
+-- Roles belong to the cluster, not to this database: another database may have made them, maybe at
+-- this very moment, and a migration role without CREATEROLE goes on without them.
+do $$
+declare
+    v_role pg_catalog.text;
+begin
+    foreach v_role in array array['paidonce_edge', 'paidonce_worker'] loop
+        begin
+            if not exists (select from pg_catalog.pg_roles where rolname = v_role) then
+                execute pg_catalog.format('create role %I nologin', v_role);
+            end if;
+        exception
+            when duplicate_object or unique_violation then
+                null;
+            when insufficient_privilege then
+                raise notice 'role % is missing and could not be created: create it as an administrator, then apply this migration again', v_role;
+        end;
+    end loop;
+end
+$$;
+
+-- Purpose:   leave exactly the named rights on one object: everything is taken from PUBLIC, from the API
+--            roles and from the kit's roles, then the privilege is granted to the roles that are named.
+--            Roles that this server does not have (plain Postgres has no anon) are passed over.
+-- Arguments: privilege, as in GRANT; object, as in GRANT ... ON; the roles.
+-- Raises:    whatever GRANT and REVOKE raise.
+-- Locks:     the object's catalog row.
+create or replace procedure paidonce.only_grant(privilege text, object text, variadic grantees text[])
+language plpgsql
+security invoker
+set search_path = ''
+as $$
+declare
+    v_role pg_catalog.text;
+begin
+    execute pg_catalog.format('revoke all on %s from public', object);
+    for v_role in
+        select r.rolname
+        from pg_catalog.pg_roles as r
+        where r.rolname in ('anon', 'authenticated', 'service_role', 'paidonce_edge', 'paidonce_worker')
+        order by r.rolname
+    loop
+        execute pg_catalog.format('revoke all on %s from %I', object, v_role);
+        if v_role = any (grantees) then
+            execute pg_catalog.format('grant %s on %s to %I', privilege, object, v_role);
+        end if;
+    end loop;
+end
+$$;
+comment on procedure paidonce.only_grant(text, text, text[]) is
+    'Takes every right on an object from PUBLIC and the API roles, then grants one privilege to the roles named; roles that do not exist here are passed over.';
+revoke all on procedure paidonce.only_grant(text, text, text[]) from public;
+call paidonce.only_grant('execute', 'procedure paidonce.only_grant(text, text, text[])', variadic '{}');
+
+call paidonce.only_grant('usage', 'schema paidonce', 'anon', 'authenticated', 'service_role', 'paidonce_worker');
+
+-- Purpose:   let one API role read the rows of a table that a condition admits.
+-- Arguments: relation; role_name; policy_name, a sentence; condition, as in CREATE POLICY ... USING.
+-- Raises:    whatever CREATE POLICY raises. Nothing happens where the role does not exist.
+-- Locks:     the table, exclusively.
+create or replace procedure paidonce.read_policy(relation text, role_name text, policy_name text, condition text)
+language plpgsql
+security invoker
+set search_path = ''
+as $$
+begin
+    execute pg_catalog.format('drop policy if exists %I on %s', policy_name, relation);
+    if exists (select from pg_catalog.pg_roles as r where r.rolname = role_name) then
+        execute pg_catalog.format('create policy %I on %s for select to %I using (%s)', policy_name, relation, role_name, condition);
+    end if;
+end
+$$;
+comment on procedure paidonce.read_policy(text, text, text, text) is
+    'Lets one API role read the rows of a table that a condition admits; nothing where the role does not exist.';
+revoke all on procedure paidonce.read_policy(text, text, text, text) from public;
+call paidonce.only_grant('execute', 'procedure paidonce.read_policy(text, text, text, text)', variadic '{}');
+
+-- file: sql/10_settings.sql
+-- The settings: one row, changed by the owner with a plain update.
+
+create table if not exists paidonce.settings (
+    singleton boolean not null default true,
+    livemode boolean,
+    account text,
+    access_statuses text[] not null default '{trialing,active,past_due}',
+    user_id_metadata_key text not null default 'user_id',
+    notify text not null default 'gated',
+    constraint settings_pkey primary key (singleton),
+    constraint settings_has_one_row check (singleton),
+    constraint settings_notify_is_known check (notify in ('off', 'gated', 'always')),
+    constraint settings_metadata_key_is_not_blank check (user_id_metadata_key <> '')
+);
+
+comment on table paidonce.settings is 'One row: what this installation accepts and how it reads it.';
+comment on column paidonce.settings.singleton is 'Always true: it keeps the table at one row.';
+comment on column paidonce.settings.livemode is 'Null accepts live and test events; true or false accepts that mode and ignores the other.';
+comment on column paidonce.settings.account is 'Null accepts every account; an account id (acct_...) accepts only the events of that connected account.';
+comment on column paidonce.settings.access_statuses is 'Subscription statuses that grant access.';
+comment on column paidonce.settings.user_id_metadata_key is 'The metadata key of sessions, subscriptions and customers that names your user.';
+comment on column paidonce.settings.notify is 'Wake-up of outbox workers: off, gated (at most one notifying transaction at a time) or always.';
+
+insert into paidonce.settings (singleton) values (true) on conflict (singleton) do nothing;
+
+alter table paidonce.settings enable row level security;
+-- paidonce.entitlements runs with the rights of whoever asks, and asks which statuses grant access.
+drop policy if exists "users read which statuses grant access" on paidonce.settings;
+create policy "users read which statuses grant access" on paidonce.settings for select to public using (singleton);
+call paidonce.only_grant('select (access_statuses)', 'table paidonce.settings', 'authenticated', 'service_role');
+
+-- file: sql/20_events.sql
+-- The ledger of events: one row per Stripe event, and one row per arrival of it.
+
+create table if not exists paidonce.events (
+    received_at timestamptz not null default clock_timestamp(),
+    processed_at timestamptz,
+    created timestamptz,
+    attempts integer not null default 1,
+    repaired integer not null default 0,
+    livemode boolean,
+    event_id text not null,
+    event_type text not null,
+    object_id text,
+    customer_id text,
+    account text,
+    api_version text,
+    status text not null,
+    sqlstate text,
+    error text,
+    context text,
+    payload jsonb not null,
+    constraint events_pkey primary key (event_id),
+    constraint events_status_is_known check (status in ('processed', 'ignored', 'parked', 'failed')),
+    constraint events_processed_has_its_time check ((status = 'processed') = (processed_at is not null)),
+    constraint events_unprocessed_says_why check (status = 'processed' or error is not null),
+    constraint events_failed_has_its_sqlstate check (status <> 'failed' or sqlstate is not null),
+    constraint events_attempts_are_counted check (attempts >= 1 and repaired >= 0)
+);
+
+comment on table paidonce.events is 'One row per Stripe event. Its primary key is the claim: whoever writes the row does the work.';
+comment on column paidonce.events.received_at is 'When the event first arrived (UTC).';
+comment on column paidonce.events.processed_at is 'When its effects were committed; null unless the status is processed.';
+comment on column paidonce.events.created is 'Stripe''s created, a whole second (UTC); null where the event has none that can be read.';
+comment on column paidonce.events.attempts is 'How often the event was claimed; duplicates do not count.';
+comment on column paidonce.events.repaired is 'How many characters jsonb cannot hold were replaced by U+FFFD before the event was stored.';
+comment on column paidonce.events.livemode is 'Stripe''s livemode; null where the event does not say.';
+comment on column paidonce.events.event_id is 'Stripe''s event id (evt_...).';
+comment on column paidonce.events.event_type is 'Stripe''s event type, such as invoice.paid.';
+comment on column paidonce.events.object_id is 'Id of data.object; null for objects that have none.';
+comment on column paidonce.events.customer_id is 'The customer the object names (as id or expanded), or the object''s own id where it is a customer.';
+comment on column paidonce.events.account is 'The connected account the event came from; null for the platform''s own.';
+comment on column paidonce.events.api_version is 'The API version that shaped the payload.';
+comment on column paidonce.events.status is 'processed, ignored (no handler, or not for this installation), parked (waiting for its customer''s user) or failed.';
+comment on column paidonce.events.sqlstate is 'SQLSTATE of the failure, or PO404 while parked.';
+comment on column paidonce.events.error is 'Message of the failure, or the reason it was ignored or parked.';
+comment on column paidonce.events.context is 'Where in which function the failure arose.';
+comment on column paidonce.events.payload is 'The whole event as Stripe sent it.';
+
+-- Payloads are the bulk of the work of a claim: lz4 is several times faster than the default, where the
+-- server was built with it.
+do $$
+begin
+    alter table paidonce.events alter column payload set compression lz4;
+exception
+    when feature_not_supported then
+        null;
+end
+$$;
+
+create index if not exists events_received_at_idx on paidonce.events (received_at);
+create index if not exists events_parked_by_customer_idx on paidonce.events (customer_id) where status = 'parked';
+create index if not exists events_open_idx on paidonce.events (received_at) where status in ('parked', 'failed');
+
+alter table paidonce.events enable row level security;
+drop policy if exists "only the owner reads events" on paidonce.events;
+create policy "only the owner reads events" on paidonce.events for all to public using (false);
+call paidonce.only_grant('select', 'table paidonce.events', variadic '{}');
+
+-- No foreign key to events and no checks: one function writes here, it has just claimed or read the event,
+-- and every delivery pays for what is checked.
+create table if not exists paidonce.deliveries (
+    delivery_id bigint generated always as identity,
+    received_at timestamptz not null default clock_timestamp(),
+    duration_ms double precision not null,
+    event_id text not null,
+    outcome text not null,
+    source text not null default 'webhook',
+    error text,
+    constraint deliveries_pkey primary key (event_id, delivery_id)
+);
+
+comment on table paidonce.deliveries is 'The delivery log: one row per arrival of an event that was committed, whatever became of it.';
+comment on column paidonce.deliveries.delivery_id is 'Number of the delivery; says nothing about order of commit.';
+comment on column paidonce.deliveries.received_at is 'When this delivery began to be handled (UTC).';
+comment on column paidonce.deliveries.duration_ms is 'Milliseconds from there to the end of the function, waiting for locks included.';
+comment on column paidonce.deliveries.event_id is 'The event delivered.';
+comment on column paidonce.deliveries.outcome is 'processed, duplicate, ignored, parked or failed.';
+comment on column paidonce.deliveries.source is 'webhook for Stripe''s deliveries; link for a parked event run by itself when its user became known; replay for one run by hand.';
+comment on column paidonce.deliveries.error is 'Why it was ignored, parked or failed.';
+
+alter table paidonce.deliveries enable row level security;
+drop policy if exists "only the owner reads deliveries" on paidonce.deliveries;
+create policy "only the owner reads deliveries" on paidonce.deliveries for all to public using (false);
+call paidonce.only_grant('select', 'table paidonce.deliveries', variadic '{}');
+call paidonce.only_grant('usage', 'sequence paidonce.deliveries_delivery_id_seq', variadic '{}');
+
+-- file: sql/30_handlers.sql
+-- The registry of effects that run besides the built-in ones. paidonce.on and paidonce.off write it.
+
+create table if not exists paidonce.handlers (
+    position bigint generated by default as identity,
+    enabled boolean not null default true,
+    event_type text not null,
+    handler text not null,
+    function_name text not null,
+    constraint handlers_pkey primary key (event_type, handler),
+    constraint handlers_event_type_is_a_pattern check (event_type ~ '^([a-zA-Z0-9_]+(\.[a-zA-Z0-9_]+)*(\.\*)?|\*)$')
+);
+
+comment on table paidonce.handlers is 'Your own effects: which function runs for which type of event, in which order.';
+comment on column paidonce.handlers.position is 'Order of running, lowest first; given by registration, changed with a plain update.';
+comment on column paidonce.handlers.enabled is 'False after paidonce.off: kept with its place in the order, not run.';
+comment on column paidonce.handlers.event_type is 'An exact type, a family such as customer.subscription.*, or * for every event.';
+comment on column paidonce.handlers.handler is 'The function with its argument type, such as app.welcome(jsonb).';
+comment on column paidonce.handlers.function_name is 'The function''s quoted, qualified name, as it is called.';
+
+alter table paidonce.handlers enable row level security;
+drop policy if exists "only the owner reads handlers" on paidonce.handlers;
+create policy "only the owner reads handlers" on paidonce.handlers for all to public using (false);
+call paidonce.only_grant('select', 'table paidonce.handlers', variadic '{}');
+call paidonce.only_grant('usage', 'sequence paidonce.handlers_position_seq', variadic '{}');
+
+-- file: sql/40_outbox.sql
+-- The outbox: what the database cannot roll back, written as intent in the transaction of its cause.
+
+create table if not exists paidonce.outbox (
+    id bigint generated always as identity,
+    created_at timestamptz not null default clock_timestamp(),
+    next_attempt_at timestamptz not null default clock_timestamp(),
+    lease_until timestamptz,
+    first_attempt_at timestamptz,
+    sent_at timestamptz,
+    lease_token bigint,
+    attempts integer not null default 0,
+    event_id text,
+    action text not null,
+    status text not null default 'pending',
+    idempotency_key text not null,
+    coalesce_key text,
+    payload jsonb not null,
+    response jsonb,
+    error text,
+    constraint outbox_pkey primary key (id),
+    constraint outbox_one_row_per_key unique (idempotency_key),
+    constraint outbox_status_is_known check (status in ('pending', 'sent', 'dead')),
+    constraint outbox_sent_has_its_time check ((status = 'sent') = (sent_at is not null)),
+    constraint outbox_lease_is_whole check ((lease_until is null) = (lease_token is null)),
+    constraint outbox_attempts_are_counted check (attempts >= 0),
+    constraint outbox_action_is_a_name check (action ~ '^[a-z0-9_-]+(\.[a-z0-9_-]+)*$'),
+    constraint outbox_key_fits_every_provider check (length(idempotency_key) between 1 and 255)
+) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000);
+
+comment on table paidonce.outbox is 'One row per outside action that an effect asked for. Sent after the commit, at least once, always under the same key with the same payload.';
+comment on column paidonce.outbox.id is 'Number of the row; says nothing about order of commit, so never page by it.';
+comment on column paidonce.outbox.created_at is 'When the row was written (UTC).';
+comment on column paidonce.outbox.next_attempt_at is 'Not sent before this time (UTC).';
+comment on column paidonce.outbox.lease_until is 'A worker has it until then; null when no worker has it.';
+comment on column paidonce.outbox.first_attempt_at is 'When it was first tried: the key''s life at the provider counts from here.';
+comment on column paidonce.outbox.sent_at is 'When the provider accepted it; null unless the status is sent.';
+comment on column paidonce.outbox.lease_token is 'Fencing token: only the worker that holds it may settle the row.';
+comment on column paidonce.outbox.attempts is 'How often it was tried.';
+comment on column paidonce.outbox.event_id is 'The event whose effect wrote it; null where none did.';
+comment on column paidonce.outbox.action is 'What to do, such as email.welcome or stripe.refetch.';
+comment on column paidonce.outbox.status is 'pending, sent or dead.';
+comment on column paidonce.outbox.idempotency_key is 'Sent with every attempt: <event_id>:<action>[:<discriminator>], or a business key; at most 255 characters.';
+comment on column paidonce.outbox.coalesce_key is 'At most one pending row has a given key; null where rows are not coalesced.';
+comment on column paidonce.outbox.payload is 'What to send, fixed when the row is written.';
+comment on column paidonce.outbox.response is 'What the provider answered, shortened.';
+comment on column paidonce.outbox.error is 'Error of the last attempt.';
+
+create index if not exists outbox_due_idx on paidonce.outbox (next_attempt_at, id) where status = 'pending';
+create unique index if not exists outbox_one_pending_per_coalesce_key on paidonce.outbox (coalesce_key)
+    where status = 'pending' and coalesce_key is not null;
+create index if not exists outbox_event_id_idx on paidonce.outbox (event_id);
+
+alter table paidonce.outbox enable row level security;
+drop policy if exists "only the owner reads the outbox" on paidonce.outbox;
+create policy "only the owner reads the outbox" on paidonce.outbox for all to public using (false);
+call paidonce.only_grant('select', 'table paidonce.outbox', variadic '{}');
+call paidonce.only_grant('usage', 'sequence paidonce.outbox_id_seq', variadic '{}');
+
+-- file: sql/50_customers.sql
+-- Customers, the users they belong to, and the links that contradicted each other.
+
+create table if not exists paidonce.customers (
+    as_of timestamptz,
+    linked_at timestamptz,
+    generation bigint not null default 0,
+    as_of_rank bigint,
+    deleted boolean not null default false,
+    livemode boolean,
+    customer_id text not null,
+    user_id text,
+    link_event text,
+    account text,
+    email text,
+    name text,
+    source_event text,
+    rivals text[] not null default '{}',
+    data jsonb,
+    constraint customers_pkey primary key (customer_id),
+    constraint customers_link_has_its_time check ((user_id is null) = (linked_at is null)),
+    constraint customers_user_is_not_blank check (user_id <> '')
+) with (fillfactor = 80);
+
+comment on table paidonce.customers is 'Stripe customers. The row is also the lock that every event of the customer takes first, so it may be there before Stripe has described it.';
+comment on column paidonce.customers.as_of is 'Stripe''s time of the information in this row (UTC); null while nothing but the id is known.';
+comment on column paidonce.customers.linked_at is 'When the customer was linked to its user (UTC).';
+comment on column paidonce.customers.generation is 'Counts every event that spoke of the object; guards a refetch against what arrived meanwhile.';
+comment on column paidonce.customers.as_of_rank is 'Rank of the source among those of one second: see paidonce.rank_of; null while nothing but the id is known.';
+comment on column paidonce.customers.deleted is 'Stripe deleted the customer; the row stays.';
+comment on column paidonce.customers.livemode is 'Stripe''s livemode of the customer.';
+comment on column paidonce.customers.customer_id is 'Stripe''s customer id (cus_...).';
+comment on column paidonce.customers.user_id is 'Your user; the first link wins. Several customers may have the same user.';
+comment on column paidonce.customers.link_event is 'The event that linked it; null when linked by hand.';
+comment on column paidonce.customers.account is 'Connected account the customer belongs to; null for the platform''s own.';
+comment on column paidonce.customers.email is 'E-mail address as Stripe has it.';
+comment on column paidonce.customers.name is 'Name as Stripe has it.';
+comment on column paidonce.customers.source_event is 'The event whose information this is; null after a refetch.';
+comment on column paidonce.customers.rivals is 'Events of the same second and rank that had to be told apart.';
+comment on column paidonce.customers.data is 'The whole customer object.';
+
+do $$
+begin
+    alter table paidonce.customers alter column data set compression lz4;
+exception
+    when feature_not_supported then
+        null;
+end
+$$;
+
+create index if not exists customers_user_id_idx on paidonce.customers (user_id) where user_id is not null;
+
+-- auth.uid() exists only on Supabase, and a function of our own would have to be executable by the API
+-- roles: the claim is read in place.
+alter table paidonce.customers enable row level security;
+drop policy if exists "users read their own customers" on paidonce.customers;
+create policy "users read their own customers" on paidonce.customers for select to public
+    using (user_id = (select nullif((select current_setting('request.jwt.claims', true)), '')::jsonb ->> 'sub'));
+call paidonce.only_grant('select', 'table paidonce.customers', 'authenticated', 'service_role');
+
+create table if not exists paidonce.link_conflicts (
+    seen_at timestamptz not null default clock_timestamp(),
+    customer_id text not null,
+    user_id text not null,
+    event_id text,
+    constraint link_conflicts_pkey primary key (customer_id, user_id)
+);
+
+comment on table paidonce.link_conflicts is 'Links that came after the first and named another user. They change nothing; a person has to look.';
+comment on column paidonce.link_conflicts.seen_at is 'When the contradiction was first seen (UTC).';
+comment on column paidonce.link_conflicts.customer_id is 'The customer, which keeps its first user.';
+comment on column paidonce.link_conflicts.user_id is 'The other user that was named.';
+comment on column paidonce.link_conflicts.event_id is 'The event that named it; null when it was paidonce.link_customer.';
+
+alter table paidonce.link_conflicts enable row level security;
+drop policy if exists "only the owner reads link conflicts" on paidonce.link_conflicts;
+create policy "only the owner reads link conflicts" on paidonce.link_conflicts for all to public using (false);
+call paidonce.only_grant('select', 'table paidonce.link_conflicts', variadic '{}');
+
+-- file: sql/60_subscriptions.sql
+-- Subscriptions and their items.
+
+create table if not exists paidonce.subscriptions (
+    as_of timestamptz,
+    created timestamptz,
+    current_period_start timestamptz,
+    current_period_end timestamptz,
+    trial_end timestamptz,
+    cancel_at timestamptz,
+    canceled_at timestamptz,
+    ended_at timestamptz,
+    generation bigint not null default 1,
+    as_of_rank bigint not null,
+    is_final boolean not null default false,
+    livemode boolean,
+    subscription_id text not null,
+    customer_id text,
+    account text,
+    status text not null,
+    pause_behavior text,
+    source_event text,
+    rivals text[] not null default '{}',
+    data jsonb not null,
+    constraint subscriptions_pkey primary key (subscription_id)
+) with (fillfactor = 80);
+
+comment on table paidonce.subscriptions is 'Stripe subscriptions as last stated. Never deleted: a canceled one stays, as canceled.';
+comment on column paidonce.subscriptions.as_of is 'Stripe''s time of the information in this row (UTC).';
+comment on column paidonce.subscriptions.created is 'When the subscription was made (UTC).';
+comment on column paidonce.subscriptions.current_period_start is 'Start of the current period (UTC): of the subscription, or since API 2025-03-31 of the item that ends first.';
+comment on column paidonce.subscriptions.current_period_end is 'End of the current period (UTC), from the same place.';
+comment on column paidonce.subscriptions.trial_end is 'End of the trial (UTC).';
+comment on column paidonce.subscriptions.cancel_at is 'Scheduled end (UTC): Stripe''s cancel_at, or the period''s end where only cancel_at_period_end is set. Null when nothing is scheduled.';
+comment on column paidonce.subscriptions.canceled_at is 'When the cancellation was asked for (UTC).';
+comment on column paidonce.subscriptions.ended_at is 'When it ended (UTC); ends access at once.';
+comment on column paidonce.subscriptions.generation is 'Counts every event that spoke of the object; guards a refetch against what arrived meanwhile.';
+comment on column paidonce.subscriptions.as_of_rank is 'Rank of the source among those of one second: see paidonce.rank_of.';
+comment on column paidonce.subscriptions.livemode is 'Stripe''s livemode of the subscription.';
+comment on column paidonce.subscriptions.subscription_id is 'Stripe''s subscription id (sub_...).';
+comment on column paidonce.subscriptions.customer_id is 'The customer it belongs to.';
+comment on column paidonce.subscriptions.account is 'Connected account; null for the platform''s own.';
+comment on column paidonce.subscriptions.status is 'Stripe''s status. canceled and incomplete_expired are final.';
+comment on column paidonce.subscriptions.pause_behavior is 'pause_collection.behavior: void, keep_as_draft or mark_uncollectible; null when collection is not paused.';
+comment on column paidonce.subscriptions.source_event is 'The event whose information this is; null after a refetch.';
+comment on column paidonce.subscriptions.is_final is 'canceled or incomplete_expired: no event leaves it.';
+comment on column paidonce.subscriptions.rivals is 'Events of the same second and rank that had to be told apart.';
+comment on column paidonce.subscriptions.data is 'The whole subscription object.';
+
+do $$
+begin
+    alter table paidonce.subscriptions alter column data set compression lz4;
+exception
+    when feature_not_supported then
+        null;
+end
+$$;
+
+create index if not exists subscriptions_customer_id_idx on paidonce.subscriptions (customer_id);
+
+alter table paidonce.subscriptions enable row level security;
+drop policy if exists "users read their own subscriptions" on paidonce.subscriptions;
+create policy "users read their own subscriptions" on paidonce.subscriptions for select to public
+    using (customer_id in (
+        select c.customer_id from paidonce.customers as c
+        where c.user_id = (select nullif((select current_setting('request.jwt.claims', true)), '')::jsonb ->> 'sub')
+    ));
+call paidonce.only_grant('select', 'table paidonce.subscriptions', 'authenticated', 'service_role');
+
+create table if not exists paidonce.subscription_items (
+    current_period_start timestamptz,
+    current_period_end timestamptz,
+    quantity bigint,
+    item_id text not null,
+    subscription_id text not null,
+    price_id text,
+    product_id text,
+    lookup_key text,
+    constraint subscription_items_pkey primary key (subscription_id, item_id),
+    constraint subscription_items_subscription_id_fkey foreign key (subscription_id)
+        references paidonce.subscriptions (subscription_id) on delete cascade
+) with (fillfactor = 80);
+
+comment on table paidonce.subscription_items is 'What each subscription is for, as last stated. Replaced as a whole with its subscription; order means nothing.';
+comment on column paidonce.subscription_items.current_period_start is 'Start of the item''s period (UTC); null before API 2025-03-31, where the subscription has it.';
+comment on column paidonce.subscription_items.current_period_end is 'End of the item''s period (UTC); likewise.';
+comment on column paidonce.subscription_items.quantity is 'How many; null for metered prices.';
+comment on column paidonce.subscription_items.item_id is 'Stripe''s item id (si_...); <subscription_id>:plan where old API versions state a plan without items.';
+comment on column paidonce.subscription_items.subscription_id is 'The subscription it belongs to.';
+comment on column paidonce.subscription_items.price_id is 'The price, or in old API versions the plan.';
+comment on column paidonce.subscription_items.product_id is 'The price''s product.';
+
+comment on column paidonce.subscription_items.lookup_key is 'The price''s lookup_key as the subscription carried it; paidonce.prices goes first where it knows the price.';
+
+create index if not exists subscription_items_price_id_idx on paidonce.subscription_items (price_id);
+
+alter table paidonce.subscription_items enable row level security;
+drop policy if exists "users read their own subscription items" on paidonce.subscription_items;
+create policy "users read their own subscription items" on paidonce.subscription_items for select to public
+    using (subscription_id in (
+        select s.subscription_id
+        from paidonce.subscriptions as s
+        join paidonce.customers as c on c.customer_id = s.customer_id
+        where c.user_id = (select nullif((select current_setting('request.jwt.claims', true)), '')::jsonb ->> 'sub')
+    ));
+call paidonce.only_grant('select', 'table paidonce.subscription_items', 'authenticated', 'service_role');
+
+-- file: sql/70_catalog.sql
+-- Products, prices, and the mapping from prices to features and credits.
+
+create table if not exists paidonce.products (
+    as_of timestamptz,
+    generation bigint not null default 1,
+    as_of_rank bigint not null,
+    credits bigint,
+    is_final boolean not null default false,
+    active boolean not null default true,
+    deleted boolean not null default false,
+    livemode boolean,
+    product_id text not null,
+    name text,
+    account text,
+    source_event text,
+    features text[] not null default '{}',
+    rivals text[] not null default '{}',
+    data jsonb,
+    constraint products_pkey primary key (product_id)
+) with (fillfactor = 80);
+
+comment on table paidonce.products is 'Stripe products as last stated. A deleted one stays, marked.';
+comment on column paidonce.products.as_of is 'Stripe''s time of the information in this row (UTC).';
+comment on column paidonce.products.generation is 'Counts every event that spoke of the object; guards a refetch against what arrived meanwhile.';
+comment on column paidonce.products.as_of_rank is 'Rank of the source among those of one second: see paidonce.rank_of.';
+comment on column paidonce.products.credits is 'Credits per unit from its metadata key credits; null when there is none.';
+comment on column paidonce.products.is_final is 'The object is in a state that no event leaves.';
+comment on column paidonce.products.active is 'Whether it is offered.';
+comment on column paidonce.products.deleted is 'Stripe deleted the product; the row stays.';
+comment on column paidonce.products.livemode is 'Stripe''s livemode of the object.';
+comment on column paidonce.products.product_id is 'Stripe''s product id (prod_...).';
+comment on column paidonce.products.name is 'Its name.';
+comment on column paidonce.products.account is 'Connected account; null for the platform''s own.';
+comment on column paidonce.products.source_event is 'The event whose information this is; null after a refetch.';
+comment on column paidonce.products.features is 'Feature names from its metadata: feature, or features separated by commas.';
+comment on column paidonce.products.rivals is 'Events of the same second and rank that had to be told apart.';
+comment on column paidonce.products.data is 'The whole object as last stated.';
+
+-- Products that are no longer offered stay readable for whoever still has them.
+alter table paidonce.products enable row level security;
+call paidonce.read_policy('paidonce.products', 'anon', 'everyone reads active products', 'active and not deleted');
+call paidonce.read_policy('paidonce.products', 'authenticated', 'users read active products and those of their own subscriptions',
+    'active and not deleted or product_id in (select i.product_id from paidonce.subscription_items as i)');
+call paidonce.only_grant('select', 'table paidonce.products', 'anon', 'authenticated', 'service_role');
+
+create table if not exists paidonce.prices (
+    as_of timestamptz,
+    generation bigint not null default 1,
+    as_of_rank bigint not null,
+    unit_amount bigint,
+    credits bigint,
+    is_final boolean not null default false,
+    active boolean not null default true,
+    deleted boolean not null default false,
+    livemode boolean,
+    price_id text not null,
+    product_id text,
+    lookup_key text,
+    currency text,
+    recurring_interval text,
+    account text,
+    source_event text,
+    rivals text[] not null default '{}',
+    data jsonb,
+    constraint prices_pkey primary key (price_id)
+) with (fillfactor = 80);
+
+comment on table paidonce.prices is 'Stripe prices, and the plans of old API versions, as last stated. A deleted one stays, marked.';
+comment on column paidonce.prices.as_of is 'Stripe''s time of the information in this row (UTC).';
+comment on column paidonce.prices.generation is 'Counts every event that spoke of the object; guards a refetch against what arrived meanwhile.';
+comment on column paidonce.prices.as_of_rank is 'Rank of the source among those of one second: see paidonce.rank_of.';
+comment on column paidonce.prices.unit_amount is 'Price of one unit in minor units; null where it is tiered or has fractions.';
+comment on column paidonce.prices.credits is 'Credits per unit from its metadata key credits; null when there is none.';
+comment on column paidonce.prices.is_final is 'The object is in a state that no event leaves.';
+comment on column paidonce.prices.active is 'Whether it is offered.';
+comment on column paidonce.prices.deleted is 'Stripe deleted the price; the row stays.';
+comment on column paidonce.prices.livemode is 'Stripe''s livemode of the object.';
+comment on column paidonce.prices.price_id is 'Stripe''s price id (price_...), or plan id.';
+comment on column paidonce.prices.product_id is 'Its product.';
+comment on column paidonce.prices.lookup_key is 'Stripe''s lookup_key: the feature it grants.';
+comment on column paidonce.prices.currency is 'Three-letter currency of the amounts, lower case.';
+comment on column paidonce.prices.recurring_interval is 'day, week, month or year; null for one-off prices.';
+comment on column paidonce.prices.account is 'Connected account; null for the platform''s own.';
+comment on column paidonce.prices.source_event is 'The event whose information this is; null after a refetch.';
+comment on column paidonce.prices.rivals is 'Events of the same second and rank that had to be told apart.';
+comment on column paidonce.prices.data is 'The whole object as last stated.';
+
+create index if not exists prices_product_id_idx on paidonce.prices (product_id);
+
+alter table paidonce.prices enable row level security;
+call paidonce.read_policy('paidonce.prices', 'anon', 'everyone reads active prices', 'active and not deleted');
+call paidonce.read_policy('paidonce.prices', 'authenticated', 'users read active prices and those of their own subscriptions',
+    'active and not deleted or price_id in (select i.price_id from paidonce.subscription_items as i)');
+call paidonce.only_grant('select', 'table paidonce.prices', 'anon', 'authenticated', 'service_role');
+
+create table if not exists paidonce.price_grants (
+    credits bigint,
+    price_id text not null,
+    feature text,
+    constraint price_grants_one_row_per_feature unique nulls not distinct (price_id, feature),
+    constraint price_grants_credits_are_not_negative check (credits >= 0),
+    constraint price_grants_grants_something check (feature is not null or credits is not null)
+);
+
+comment on table paidonce.price_grants is 'The mapping table, yours to fill: what a price grants where lookup_key and metadata do not say it. Several rows per price name several features.';
+comment on column paidonce.price_grants.credits is 'Credits per unit; goes before what the metadata of price and product says. Several rows of one price count once, with the largest.';
+comment on column paidonce.price_grants.price_id is 'The price, or in old API versions the plan.';
+comment on column paidonce.price_grants.feature is 'A feature it grants; null where the row only says credits.';
+
+alter table paidonce.price_grants enable row level security;
+drop policy if exists "users read what their own prices grant" on paidonce.price_grants;
+create policy "users read what their own prices grant" on paidonce.price_grants for select to public
+    using (price_id in (select i.price_id from paidonce.subscription_items as i));
+call paidonce.only_grant('select (price_id, feature)', 'table paidonce.price_grants', 'authenticated', 'service_role');
+
+-- file: sql/75_purchases.sql
+-- What was bought and how it was paid: checkout sessions, invoices with their lines, payments, and which of them
+-- belong together.
+
+create table if not exists paidonce.checkout_sessions (
+    as_of timestamptz,
+    created timestamptz,
+    generation bigint not null default 1,
+    as_of_rank bigint not null,
+    amount_total bigint,
+    credits bigint,
+    is_final boolean not null default false,
+    livemode boolean,
+    session_id text not null,
+    customer_id text,
+    user_id text,
+    mode text,
+    status text,
+    payment_status text,
+    invoice_id text,
+    currency text,
+    account text,
+    source_event text,
+    rivals text[] not null default '{}',
+    data jsonb,
+    constraint checkout_sessions_pkey primary key (session_id)
+) with (fillfactor = 80);
+
+comment on table paidonce.checkout_sessions is 'Checkout sessions as last stated.';
+comment on column paidonce.checkout_sessions.as_of is 'Stripe''s time of the information in this row (UTC).';
+comment on column paidonce.checkout_sessions.created is 'When Stripe made the object (UTC).';
+comment on column paidonce.checkout_sessions.generation is 'Counts every event that spoke of the object; guards a refetch against what arrived meanwhile.';
+comment on column paidonce.checkout_sessions.as_of_rank is 'Rank of the source among those of one second: see paidonce.rank_of.';
+comment on column paidonce.checkout_sessions.amount_total is 'Total in minor units.';
+comment on column paidonce.checkout_sessions.credits is 'Credits from its metadata key credits; null when there is none.';
+comment on column paidonce.checkout_sessions.is_final is 'The object is in a state that no event leaves.';
+comment on column paidonce.checkout_sessions.livemode is 'Stripe''s livemode of the object.';
+comment on column paidonce.checkout_sessions.session_id is 'Stripe''s session id (cs_...).';
+comment on column paidonce.checkout_sessions.customer_id is 'The customer it belongs to; null for guests.';
+comment on column paidonce.checkout_sessions.user_id is 'The user who checked out: client_reference_id, else metadata.';
+comment on column paidonce.checkout_sessions.mode is 'payment, subscription or setup.';
+comment on column paidonce.checkout_sessions.status is 'open, complete or expired.';
+comment on column paidonce.checkout_sessions.payment_status is 'paid, unpaid or no_payment_required. A complete session may be unpaid.';
+comment on column paidonce.checkout_sessions.invoice_id is 'Its invoice, which then says what was bought.';
+comment on column paidonce.checkout_sessions.currency is 'Three-letter currency of the amounts, lower case.';
+comment on column paidonce.checkout_sessions.account is 'Connected account; null for the platform''s own.';
+comment on column paidonce.checkout_sessions.source_event is 'The event whose information this is; null after a refetch.';
+comment on column paidonce.checkout_sessions.rivals is 'Events of the same second and rank that had to be told apart.';
+comment on column paidonce.checkout_sessions.data is 'The whole object as last stated.';
+
+create index if not exists checkout_sessions_customer_id_idx on paidonce.checkout_sessions (customer_id);
+
+alter table paidonce.checkout_sessions enable row level security;
+drop policy if exists "only the owner reads checkout sessions" on paidonce.checkout_sessions;
+create policy "only the owner reads checkout sessions" on paidonce.checkout_sessions for all to public using (false);
+call paidonce.only_grant('select', 'table paidonce.checkout_sessions', variadic '{}');
+
+create table if not exists paidonce.invoices (
+    as_of timestamptz,
+    period_start timestamptz,
+    period_end timestamptz,
+    created timestamptz,
+    generation bigint not null default 1,
+    as_of_rank bigint not null,
+    subtotal bigint,
+    total bigint,
+    amount_due bigint,
+    amount_paid bigint,
+    is_final boolean not null default false,
+    livemode boolean,
+    invoice_id text not null,
+    customer_id text,
+    subscription_id text,
+    status text,
+    billing_reason text,
+    currency text,
+    account text,
+    source_event text,
+    rivals text[] not null default '{}',
+    data jsonb,
+    constraint invoices_pkey primary key (invoice_id)
+) with (fillfactor = 80);
+
+comment on table paidonce.invoices is 'Invoices as last stated. paid and void are final.';
+comment on column paidonce.invoices.as_of is 'Stripe''s time of the information in this row (UTC).';
+comment on column paidonce.invoices.period_start is 'Start of what it bills (UTC).';
+comment on column paidonce.invoices.period_end is 'End of what it bills (UTC).';
+comment on column paidonce.invoices.created is 'When Stripe made the object (UTC).';
+comment on column paidonce.invoices.generation is 'Counts every event that spoke of the object; guards a refetch against what arrived meanwhile.';
+comment on column paidonce.invoices.as_of_rank is 'Rank of the source among those of one second: see paidonce.rank_of.';
+comment on column paidonce.invoices.subtotal is 'Sum of the lines before discounts and tax, in minor units.';
+comment on column paidonce.invoices.total is 'What it comes to, in minor units.';
+comment on column paidonce.invoices.amount_due is 'What is to be paid, in minor units.';
+comment on column paidonce.invoices.amount_paid is 'What was paid, in minor units.';
+comment on column paidonce.invoices.is_final is 'The object is in a state that no event leaves.';
+comment on column paidonce.invoices.livemode is 'Stripe''s livemode of the object.';
+comment on column paidonce.invoices.invoice_id is 'Stripe''s invoice id (in_...).';
+comment on column paidonce.invoices.customer_id is 'The customer it belongs to; null for guests.';
+comment on column paidonce.invoices.subscription_id is 'Its subscription; null for one-off invoices.';
+comment on column paidonce.invoices.status is 'draft, open, paid, uncollectible or void; read from the older flags before API 2018-11-08.';
+comment on column paidonce.invoices.billing_reason is 'Why it was made, such as subscription_create.';
+comment on column paidonce.invoices.currency is 'Three-letter currency of the amounts, lower case.';
+comment on column paidonce.invoices.account is 'Connected account; null for the platform''s own.';
+comment on column paidonce.invoices.source_event is 'The event whose information this is; null after a refetch.';
+comment on column paidonce.invoices.rivals is 'Events of the same second and rank that had to be told apart.';
+comment on column paidonce.invoices.data is 'The whole object as last stated.';
+
+create index if not exists invoices_customer_id_idx on paidonce.invoices (customer_id);
+create index if not exists invoices_subscription_id_idx on paidonce.invoices (subscription_id);
+
+alter table paidonce.invoices enable row level security;
+drop policy if exists "users read their own invoices" on paidonce.invoices;
+create policy "users read their own invoices" on paidonce.invoices for select to public
+    using (customer_id in (
+        select c.customer_id from paidonce.customers as c
+        where c.user_id = (select nullif((select current_setting('request.jwt.claims', true)), '')::jsonb ->> 'sub')
+    ));
+call paidonce.only_grant('select', 'table paidonce.invoices', 'authenticated', 'service_role');
+
+create table if not exists paidonce.invoice_lines (
+    period_start timestamptz,
+    period_end timestamptz,
+    amount bigint,
+    quantity bigint,
+    stated_credits bigint,
+    credits bigint,
+    proration boolean not null default false,
+    price_stated boolean not null default false,
+    invoice_id text not null,
+    line_id text not null,
+    price_id text,
+    product_id text,
+    subscription_id text,
+    constraint invoice_lines_pkey primary key (invoice_id, line_id),
+    constraint invoice_lines_invoice_id_fkey foreign key (invoice_id)
+        references paidonce.invoices (invoice_id) on delete cascade
+) with (fillfactor = 80);
+
+comment on table paidonce.invoice_lines is 'The lines of each invoice as last stated.';
+comment on column paidonce.invoice_lines.period_start is 'Start of the line''s period (UTC).';
+comment on column paidonce.invoice_lines.period_end is 'End of the line''s period (UTC).';
+comment on column paidonce.invoice_lines.amount is 'Its amount in minor units.';
+comment on column paidonce.invoice_lines.quantity is 'How many units.';
+comment on column paidonce.invoice_lines.stated_credits is 'Credits per unit that the price carried inside the line, in API versions that expand it.';
+comment on column paidonce.invoice_lines.credits is 'Credits per unit, fixed once they are known; null while the price is not known yet.';
+comment on column paidonce.invoice_lines.proration is 'It settles a change within a period; prorated lines grant nothing.';
+comment on column paidonce.invoice_lines.price_stated is 'The line carried the whole price, not only its id.';
+comment on column paidonce.invoice_lines.invoice_id is 'The invoice.';
+comment on column paidonce.invoice_lines.line_id is 'Stripe''s line id (il_..., older ones sub_... or ii_...).';
+comment on column paidonce.invoice_lines.price_id is 'Its price or plan; null for lines without one.';
+comment on column paidonce.invoice_lines.product_id is 'The price''s product.';
+comment on column paidonce.invoice_lines.subscription_id is 'The subscription it bills.';
+
+create index if not exists invoice_lines_unresolved_idx on paidonce.invoice_lines (price_id) where credits is null and price_id is not null;
+
+alter table paidonce.invoice_lines enable row level security;
+drop policy if exists "users read the lines of their own invoices" on paidonce.invoice_lines;
+create policy "users read the lines of their own invoices" on paidonce.invoice_lines for select to public
+    using (invoice_id in (
+        select n.invoice_id
+        from paidonce.invoices as n
+        join paidonce.customers as c on c.customer_id = n.customer_id
+        where c.user_id = (select nullif((select current_setting('request.jwt.claims', true)), '')::jsonb ->> 'sub')
+    ));
+call paidonce.only_grant('select', 'table paidonce.invoice_lines', 'authenticated', 'service_role');
+
+create table if not exists paidonce.payments (
+    as_of timestamptz,
+    created timestamptz,
+    generation bigint not null default 1,
+    as_of_rank bigint not null,
+    amount bigint,
+    amount_paid bigint,
+    amount_refunded bigint,
+    credits bigint,
+    is_final boolean not null default false,
+    link_known boolean not null default false,
+    livemode boolean,
+    payment_id text not null,
+    kind text not null,
+    customer_id text,
+    status text,
+    currency text,
+    user_id text,
+    account text,
+    source_event text,
+    rivals text[] not null default '{}',
+    data jsonb,
+    constraint payments_pkey primary key (payment_id),
+    constraint payments_kind_is_known check (kind in ('payment_intent', 'charge'))
+) with (fillfactor = 80);
+
+comment on table paidonce.payments is 'Payment intents and charges as last stated.';
+comment on column paidonce.payments.as_of is 'Stripe''s time of the information in this row (UTC).';
+comment on column paidonce.payments.created is 'When Stripe made the object (UTC).';
+comment on column paidonce.payments.generation is 'Counts every event that spoke of the object; guards a refetch against what arrived meanwhile.';
+comment on column paidonce.payments.as_of_rank is 'Rank of the source among those of one second: see paidonce.rank_of.';
+comment on column paidonce.payments.amount is 'Amount asked for, in minor units.';
+comment on column paidonce.payments.amount_paid is 'Amount received or captured, in minor units.';
+comment on column paidonce.payments.amount_refunded is 'Of a charge: refunded so far, in minor units; cumulative.';
+comment on column paidonce.payments.credits is 'Of a payment intent: credits from its metadata key credits; null when there is none.';
+comment on column paidonce.payments.is_final is 'The object is in a state that no event leaves.';
+comment on column paidonce.payments.link_known is 'Whether the object itself says if an invoice belongs to it; since API 2025-03-31 it does not.';
+comment on column paidonce.payments.livemode is 'Stripe''s livemode of the object.';
+comment on column paidonce.payments.payment_id is 'Stripe''s id of the payment intent (pi_...) or charge (ch_...).';
+comment on column paidonce.payments.kind is 'payment_intent or charge.';
+comment on column paidonce.payments.customer_id is 'The customer it belongs to; null for guests.';
+comment on column paidonce.payments.status is 'Stripe''s status.';
+comment on column paidonce.payments.currency is 'Three-letter currency of the amounts, lower case.';
+comment on column paidonce.payments.user_id is 'The user whom its metadata names.';
+comment on column paidonce.payments.account is 'Connected account; null for the platform''s own.';
+comment on column paidonce.payments.source_event is 'The event whose information this is; null after a refetch.';
+comment on column paidonce.payments.rivals is 'Events of the same second and rank that had to be told apart.';
+comment on column paidonce.payments.data is 'The whole object as last stated.';
+
+create index if not exists payments_customer_id_idx on paidonce.payments (customer_id);
+
+alter table paidonce.payments enable row level security;
+drop policy if exists "only the owner reads payments" on paidonce.payments;
+create policy "only the owner reads payments" on paidonce.payments for all to public using (false);
+call paidonce.only_grant('select', 'table paidonce.payments', variadic '{}');
+
+create table if not exists paidonce.purchase_objects (
+    object_id text not null,
+    kind text not null,
+    purchase_id text not null,
+    customer_id text,
+    constraint purchase_objects_pkey primary key (object_id),
+    constraint purchase_objects_kind_is_known check (kind in ('session', 'invoice', 'payment'))
+) with (fillfactor = 80);
+
+comment on table paidonce.purchase_objects is 'Which objects make one purchase: a session, its invoice, its payment intent, its charges. A row is made as soon as any of them is named, so that a refund and its payment always have a row to meet at.';
+comment on column paidonce.purchase_objects.object_id is 'Id of the session, invoice, payment intent or charge.';
+comment on column paidonce.purchase_objects.kind is 'session, invoice or payment.';
+comment on column paidonce.purchase_objects.purchase_id is 'The purchase: the smallest id among its objects.';
+comment on column paidonce.purchase_objects.customer_id is 'The customer the object names; null while it is unknown.';
+
+create index if not exists purchase_objects_purchase_id_idx on paidonce.purchase_objects (purchase_id);
+create index if not exists purchase_objects_customer_id_idx on paidonce.purchase_objects (customer_id);
+
+alter table paidonce.purchase_objects enable row level security;
+drop policy if exists "only the owner reads purchases" on paidonce.purchase_objects;
+create policy "only the owner reads purchases" on paidonce.purchase_objects for all to public using (false);
+call paidonce.only_grant('select', 'table paidonce.purchase_objects', variadic '{}');
+
+-- file: sql/80_reversals.sql
+-- What takes a purchase back: refunds and disputes. Neither names a customer; both name their payment.
+
+create table if not exists paidonce.refunds (
+    as_of timestamptz,
+    created timestamptz,
+    generation bigint not null default 1,
+    as_of_rank bigint not null,
+    amount bigint,
+    is_final boolean not null default false,
+    livemode boolean,
+    refund_id text not null,
+    charge_id text,
+    payment_intent_id text,
+    currency text,
+    status text,
+    account text,
+    source_event text,
+    rivals text[] not null default '{}',
+    data jsonb,
+    constraint refunds_pkey primary key (refund_id)
+) with (fillfactor = 80);
+
+comment on table paidonce.refunds is 'Refunds as last stated. failed and canceled are final.';
+comment on column paidonce.refunds.as_of is 'Stripe''s time of the information in this row (UTC).';
+comment on column paidonce.refunds.created is 'When Stripe made the object (UTC).';
+comment on column paidonce.refunds.generation is 'Counts every event that spoke of the object; guards a refetch against what arrived meanwhile.';
+comment on column paidonce.refunds.as_of_rank is 'Rank of the source among those of one second: see paidonce.rank_of.';
+comment on column paidonce.refunds.amount is 'Amount in minor units.';
+comment on column paidonce.refunds.is_final is 'The object is in a state that no event leaves.';
+comment on column paidonce.refunds.livemode is 'Stripe''s livemode of the object.';
+comment on column paidonce.refunds.refund_id is 'Stripe''s refund id (re_...).';
+comment on column paidonce.refunds.charge_id is 'The charge it refunds.';
+comment on column paidonce.refunds.payment_intent_id is 'The payment intent it refunds.';
+comment on column paidonce.refunds.currency is 'Three-letter currency of the amounts, lower case.';
+comment on column paidonce.refunds.status is 'pending, requires_action, succeeded, failed or canceled; the last two take nothing back.';
+comment on column paidonce.refunds.account is 'Connected account; null for the platform''s own.';
+comment on column paidonce.refunds.source_event is 'The event whose information this is; null after a refetch.';
+comment on column paidonce.refunds.rivals is 'Events of the same second and rank that had to be told apart.';
+comment on column paidonce.refunds.data is 'The whole object as last stated.';
+
+create index if not exists refunds_charge_id_idx on paidonce.refunds (charge_id);
+create index if not exists refunds_payment_intent_id_idx on paidonce.refunds (payment_intent_id);
+
+alter table paidonce.refunds enable row level security;
+drop policy if exists "only the owner reads refunds" on paidonce.refunds;
+create policy "only the owner reads refunds" on paidonce.refunds for all to public using (false);
+call paidonce.only_grant('select', 'table paidonce.refunds', variadic '{}');
+
+create table if not exists paidonce.disputes (
+    as_of timestamptz,
+    created timestamptz,
+    generation bigint not null default 1,
+    as_of_rank bigint not null,
+    amount bigint,
+    is_final boolean not null default false,
+    livemode boolean,
+    dispute_id text not null,
+    charge_id text,
+    payment_intent_id text,
+    currency text,
+    status text,
+    reason text,
+    account text,
+    source_event text,
+    rivals text[] not null default '{}',
+    data jsonb,
+    constraint disputes_pkey primary key (dispute_id)
+) with (fillfactor = 80);
+
+comment on table paidonce.disputes is 'Disputes as last stated.';
+comment on column paidonce.disputes.as_of is 'Stripe''s time of the information in this row (UTC).';
+comment on column paidonce.disputes.created is 'When Stripe made the object (UTC).';
+comment on column paidonce.disputes.generation is 'Counts every event that spoke of the object; guards a refetch against what arrived meanwhile.';
+comment on column paidonce.disputes.as_of_rank is 'Rank of the source among those of one second: see paidonce.rank_of.';
+comment on column paidonce.disputes.amount is 'Amount in minor units.';
+comment on column paidonce.disputes.is_final is 'The object is in a state that no event leaves.';
+comment on column paidonce.disputes.livemode is 'Stripe''s livemode of the object.';
+comment on column paidonce.disputes.dispute_id is 'Stripe''s dispute id (dp_... or du_...).';
+comment on column paidonce.disputes.charge_id is 'The charge disputed.';
+comment on column paidonce.disputes.payment_intent_id is 'The payment intent disputed.';
+comment on column paidonce.disputes.currency is 'Three-letter currency of the amounts, lower case.';
+comment on column paidonce.disputes.status is 'Stripe''s status: warning_* is an inquiry and takes nothing, needs_response, under_review and lost count, won restores.';
+comment on column paidonce.disputes.reason is 'The reason the bank gave.';
+comment on column paidonce.disputes.account is 'Connected account; null for the platform''s own.';
+comment on column paidonce.disputes.source_event is 'The event whose information this is; null after a refetch.';
+comment on column paidonce.disputes.rivals is 'Events of the same second and rank that had to be told apart.';
+comment on column paidonce.disputes.data is 'The whole object as last stated.';
+
+create index if not exists disputes_charge_id_idx on paidonce.disputes (charge_id);
+create index if not exists disputes_payment_intent_id_idx on paidonce.disputes (payment_intent_id);
+
+alter table paidonce.disputes enable row level security;
+drop policy if exists "only the owner reads disputes" on paidonce.disputes;
+create policy "only the owner reads disputes" on paidonce.disputes for all to public using (false);
+call paidonce.only_grant('select', 'table paidonce.disputes', variadic '{}');
+
+-- file: sql/82_entitlement_summaries.sql
+-- Stripe's own word on what a customer is entitled to.
+
+create table if not exists paidonce.entitlement_summaries (
+    as_of timestamptz,
+    generation bigint not null default 1,
+    as_of_rank bigint not null,
+    is_final boolean not null default false,
+    complete boolean not null default true,
+    livemode boolean,
+    customer_id text not null,
+    account text,
+    source_event text,
+    features text[] not null,
+    rivals text[] not null default '{}',
+    data jsonb,
+    constraint entitlement_summaries_pkey primary key (customer_id)
+) with (fillfactor = 80);
+
+comment on table paidonce.entitlement_summaries is 'Stripe''s active entitlements, one row per customer, as last stated.';
+comment on column paidonce.entitlement_summaries.as_of is 'Stripe''s time of the information in this row (UTC).';
+comment on column paidonce.entitlement_summaries.generation is 'Counts every event that spoke of the object; guards a refetch against what arrived meanwhile.';
+comment on column paidonce.entitlement_summaries.as_of_rank is 'Rank of the source among those of one second: see paidonce.rank_of.';
+comment on column paidonce.entitlement_summaries.is_final is 'The object is in a state that no event leaves.';
+comment on column paidonce.entitlement_summaries.complete is 'False while the list goes on beyond the first page that an event carries.';
+comment on column paidonce.entitlement_summaries.livemode is 'Stripe''s livemode of the object.';
+comment on column paidonce.entitlement_summaries.customer_id is 'The customer.';
+comment on column paidonce.entitlement_summaries.account is 'Connected account; null for the platform''s own.';
+comment on column paidonce.entitlement_summaries.source_event is 'The event whose information this is; null after a refetch.';
+comment on column paidonce.entitlement_summaries.features is 'Lookup keys of the active entitlements.';
+comment on column paidonce.entitlement_summaries.rivals is 'Events of the same second and rank that had to be told apart.';
+comment on column paidonce.entitlement_summaries.data is 'The whole object as last stated.';
+
+alter table paidonce.entitlement_summaries enable row level security;
+drop policy if exists "users read their own entitlement summaries" on paidonce.entitlement_summaries;
+create policy "users read their own entitlement summaries" on paidonce.entitlement_summaries for select to public
+    using (customer_id in (
+        select c.customer_id from paidonce.customers as c
+        where c.user_id = (select nullif((select current_setting('request.jwt.claims', true)), '')::jsonb ->> 'sub')
+    ));
+call paidonce.only_grant('select', 'table paidonce.entitlement_summaries', 'authenticated', 'service_role');
+
+-- file: sql/85_credits.sql
+-- Credits: an append-only ledger.
+
+create table if not exists paidonce.credit_entries (
+    created_at timestamptz not null default clock_timestamp(),
+    entry_id bigint generated always as identity,
+    amount bigint not null,
+    customer_id text,
+    user_id text not null,
+    kind text not null,
+    source_key text not null,
+    purchase_id text,
+    event_id text,
+    constraint credit_entries_pkey primary key (entry_id),
+    constraint credit_entries_once_per_source unique (source_key),
+    constraint credit_entries_kind_is_known check (kind in ('grant', 'reversal', 'restore', 'spend')),
+    constraint credit_entries_sign_fits_kind check (case when kind in ('grant', 'restore') then amount > 0 else amount < 0 end)
+);
+
+comment on table paidonce.credit_entries is 'The ledger of credits. Rows are only ever added; the balance is their sum.';
+comment on column paidonce.credit_entries.created_at is 'When it was written (UTC).';
+comment on column paidonce.credit_entries.entry_id is 'Number of the entry.';
+comment on column paidonce.credit_entries.amount is 'Credits: added when positive, taken when negative.';
+comment on column paidonce.credit_entries.customer_id is 'The customer it came through; null for guests.';
+comment on column paidonce.credit_entries.user_id is 'Whose credits they are.';
+comment on column paidonce.credit_entries.kind is 'grant (a purchase), reversal (refunded, disputed, or corrected), restore (a won dispute or failed refund), spend.';
+comment on column paidonce.credit_entries.source_key is 'What it is for, once only: <purchase>:<kind>:<number>, or spend:<length of user>:<user>:<key>.';
+comment on column paidonce.credit_entries.purchase_id is 'The purchase, by the name it had when the entry was written; null for spending.';
+comment on column paidonce.credit_entries.event_id is 'The event that brought it about; null for spending and for what a person did.';
+
+create index if not exists credit_entries_user_id_idx on paidonce.credit_entries (user_id, customer_id);
+create index if not exists credit_entries_purchase_id_idx on paidonce.credit_entries (purchase_id) where purchase_id is not null;
+
+alter table paidonce.credit_entries enable row level security;
+drop policy if exists "users read their own credits" on paidonce.credit_entries;
+create policy "users read their own credits" on paidonce.credit_entries for select to public
+    using (user_id = (select nullif((select current_setting('request.jwt.claims', true)), '')::jsonb ->> 'sub'));
+call paidonce.only_grant('select', 'table paidonce.credit_entries', 'authenticated', 'service_role');
+call paidonce.only_grant('usage', 'sequence paidonce.credit_entries_entry_id_seq', variadic '{}');
+
+-- file: functions/access/has_access.sql
+-- Purpose:   say whether the signed-in user has a feature now.
+-- Arguments: feature, a lookup key or feature name.
+-- Returns:   true or false; false when nobody is signed in.
+-- Raises:    nothing.
+-- Locks:     nothing.
+create or replace function paidonce.has_access(feature text)
+returns boolean
+language plpgsql
+stable
+security invoker
+set search_path = ''
+as $$
+begin
+    return exists (
+        select from paidonce.entitlements as e
+        where e.user_id = nullif(current_setting('request.jwt.claims', true), '')::pg_catalog.jsonb ->> 'sub'
+            and e.feature = has_access.feature
+    );
+end
+$$;
+
+comment on function paidonce.has_access(text) is
+    'Whether the signed-in user (the sub of the request''s JWT) has a feature now.';
+
+revoke all on function paidonce.has_access(text) from public;
+call paidonce.only_grant('execute', 'function paidonce.has_access(text)', 'authenticated', 'service_role');
+
+-- file: functions/access/why_access.sql
+-- Purpose:   explain why a user has a feature, or why not: from the answer back to the subscription, the event that stated it and its
+--            first delivery.
+-- Arguments: user_id; feature.
+-- Returns:   one row per subscription, entitlement summary or customer that has to do with it, those that grant first: granted; reason, a sentence;
+--            customer_id, subscription_id, status, price_id, until; event_id, event_type, event_created, delivered_at.
+-- Raises:    nothing.
+-- Locks:     nothing.
+create or replace function paidonce.why_access(user_id text, feature text)
+returns table (
+    granted boolean, reason text, customer_id text, subscription_id text, status text, price_id text, until timestamptz,
+    event_id text, event_type text, event_created timestamptz, delivered_at timestamptz
+)
+language plpgsql
+stable
+security definer
+set search_path = ''
+as $$
+begin
+    return query
+    with reasons as (
+        select a.grants as granted,
+            coalesce('the subscription names it, but ' || a.refusal, format('price %s of the subscription grants it', f.price_id)) as reason,
+            a.customer_id, a.subscription_id, a.status, f.price_id, a.until, s.source_event
+        from paidonce.subscription_access as a
+        join paidonce.subscriptions as s on s.subscription_id = a.subscription_id
+        join paidonce.item_features as f on f.subscription_id = a.subscription_id and f.feature = why_access.feature
+        where a.user_id = why_access.user_id
+        union all
+        select false, coalesce(
+                'none of its prices names it; they name ' || (
+                    select string_agg(distinct f.feature, ', ') from paidonce.item_features as f where f.subscription_id = a.subscription_id),
+                'none of its prices names any feature: set a lookup_key, product metadata or paidonce.price_grants'),
+            a.customer_id, a.subscription_id, a.status, null, a.until, s.source_event
+        from paidonce.subscription_access as a
+        join paidonce.subscriptions as s on s.subscription_id = a.subscription_id
+        where a.user_id = why_access.user_id
+            and not exists (
+                select from paidonce.item_features as f
+                where f.subscription_id = a.subscription_id and f.feature = why_access.feature)
+        union all
+        select why_access.feature = any (e.features) and not c.deleted,
+            case
+                when why_access.feature <> all (e.features) then 'Stripe''s entitlements of the customer do not have it'
+                when c.deleted then 'Stripe''s entitlements have it, but the customer was deleted'
+                else 'Stripe''s entitlements of the customer have it'
+            end,
+            e.customer_id, null, null, null, null, e.source_event
+        from paidonce.entitlement_summaries as e
+        join paidonce.customers as c on c.customer_id = e.customer_id
+        where c.user_id = why_access.user_id
+        union all
+        select false, 'the customer has no subscription', c.customer_id, null, null, null, null, c.source_event
+        from paidonce.customers as c
+        where c.user_id = why_access.user_id
+            and not exists (select from paidonce.subscriptions as s where s.customer_id = c.customer_id)
+        union all
+        select false, 'no customer is linked to this user: see paidonce.link_customer', null, null, null, null, null, null
+        where not exists (select from paidonce.customers as c where c.user_id = why_access.user_id)
+    )
+    select r.granted, r.reason, r.customer_id, r.subscription_id, r.status, r.price_id, r.until,
+        e.event_id, e.event_type, e.created, d.received_at
+    from reasons as r
+    left join paidonce.events as e on e.event_id = r.source_event
+    left join lateral (
+        select min(d.received_at) as received_at from paidonce.deliveries as d where d.event_id = e.event_id
+    ) as d on true
+    order by r.granted desc, r.subscription_id nulls last, r.price_id;
+end
+$$;
+
+comment on function paidonce.why_access(text, text) is
+    'Why a user has a feature, or why not: one row per reason, with the subscription, event and delivery behind it.';
+
+revoke all on function paidonce.why_access(text, text) from public;
+call paidonce.only_grant('execute', 'function paidonce.why_access(text, text)', 'service_role');
+
+-- file: functions/credits/credits_of_price.sql
+-- Purpose:   say how many credits one unit of a price is worth: the mapping table first, then the metadata of the price as the line carried
+--            it, of the price, of its product.
+-- Arguments: price_id; product_id; stated, whether the line carried the whole price; stated_credits, what that price's metadata said.
+-- Returns:   credits per unit, 0 for none; null while it cannot be known yet.
+-- Raises:    nothing.
+-- Locks:     nothing.
+create or replace function paidonce.credits_of_price(price_id text, product_id text, stated boolean, stated_credits bigint)
+returns bigint
+language plpgsql
+stable
+security invoker
+set search_path = ''
+as $$
+declare
+    v_credits bigint;
+    v_price   pg_catalog.record;
+begin
+    select max(g.credits) into v_credits from paidonce.price_grants as g where g.price_id = credits_of_price.price_id;
+    select p.credits, p.product_id into v_price from paidonce.prices as p where p.price_id = credits_of_price.price_id;
+    stated := stated or found;
+    v_credits := coalesce(v_credits, stated_credits, v_price.credits);
+    if v_credits is not null or not stated then
+        return v_credits;
+    end if;
+
+    product_id := coalesce(product_id, v_price.product_id);
+    if product_id is null then
+        return 0;
+    end if;
+    select coalesce(p.credits, 0) into v_credits from paidonce.products as p where p.product_id = credits_of_price.product_id;
+    return v_credits;
+end
+$$;
+
+comment on function paidonce.credits_of_price(text, text, boolean, bigint) is
+    'Credits that one unit of a price is worth; null while price or product are not known yet.';
+
+revoke all on function paidonce.credits_of_price(text, text, boolean, bigint) from public;
+call paidonce.only_grant('execute', 'function paidonce.credits_of_price(text, text, boolean, bigint)', variadic '{}');
+
+-- file: functions/credits/enter_credits.sql
+-- Purpose:   add one entry of a purchase to the ledger.
+-- Arguments: customer_id, user_id, amount, kind, purchase_id; event, the cause, or null.
+-- Returns:   nothing.
+-- Raises:    23505 when another transaction entered the same at the same time, which the customers lock prevents.
+-- Locks:     the new row.
+create or replace function paidonce.enter_credits(customer_id text, user_id text, amount bigint, kind text, purchase_id text, event jsonb)
+returns void
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+begin
+    insert into paidonce.credit_entries as e (customer_id, user_id, amount, kind, source_key, purchase_id, event_id)
+    select enter_credits.customer_id, enter_credits.user_id, enter_credits.amount, enter_credits.kind,
+        format('%s:%s:%s', enter_credits.purchase_id, enter_credits.kind, count(e.entry_id) + 1), enter_credits.purchase_id, event ->> 'id'
+    from paidonce.purchase_objects as o
+    left join paidonce.credit_entries as e on e.purchase_id = o.object_id and e.kind = enter_credits.kind
+    where o.purchase_id = enter_credits.purchase_id;
+end
+$$;
+
+comment on function paidonce.enter_credits(text, text, bigint, text, text, jsonb) is
+    'Adds one entry of a purchase to the ledger.';
+
+revoke all on function paidonce.enter_credits(text, text, bigint, text, text, jsonb) from public;
+call paidonce.only_grant('execute', 'function paidonce.enter_credits(text, text, bigint, text, text, jsonb)', variadic '{}');
+
+-- file: functions/credits/fix_line_credits.sql
+-- Purpose:   fix how many credits the lines of a purchase's paid invoices are worth, once; ask for the price where that cannot be known.
+-- Arguments: purchase_id; event, the cause, or null.
+-- Returns:   nothing.
+-- Raises:    nothing.
+-- Locks:     the lines.
+create or replace function paidonce.fix_line_credits(purchase_id text, event jsonb)
+returns void
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+begin
+    update paidonce.invoice_lines as l
+    set credits = case when l.proration then 0 else paidonce.credits_of_price(l.price_id, l.product_id, l.price_stated, l.stated_credits) end
+    from paidonce.purchase_objects as o
+    join paidonce.invoices as n on n.invoice_id = o.object_id and n.status = 'paid'
+    where o.purchase_id = fix_line_credits.purchase_id
+        and l.invoice_id = n.invoice_id and l.credits is null and l.price_id is not null;
+
+    perform paidonce.request_refetch(event, 'price', l.price_id), paidonce.request_refetch(event, 'product', l.product_id)
+    from paidonce.purchase_objects as o
+    join paidonce.invoices as n on n.invoice_id = o.object_id and n.status = 'paid'
+    join paidonce.invoice_lines as l on l.invoice_id = n.invoice_id
+    where o.purchase_id = fix_line_credits.purchase_id and event is not null
+        and l.credits is null and l.price_id is not null;
+end
+$$;
+
+comment on function paidonce.fix_line_credits(text, jsonb) is
+    'Fixes how many credits the lines of a purchase''s paid invoices are worth.';
+
+revoke all on function paidonce.fix_line_credits(text, jsonb) from public;
+call paidonce.only_grant('execute', 'function paidonce.fix_line_credits(text, jsonb)', variadic '{}');
+
+-- file: functions/credits/join_purchase.sql
+-- Purpose:   note that objects belong to one purchase. Each gets a row as soon as it is named, so that a refund and its payment
+--            always have a common row to lock and meet at, whichever comes first. The purchase is named after its smallest id, whatever the order.
+-- Arguments: customer_id, session_id, invoice_id, payment_ids (intents and charges); any may be null.
+-- Returns:   nothing.
+-- Raises:    nothing.
+-- Locks:     the rows of the objects and of the purchases they were in, in order of their ids.
+create or replace function paidonce.join_purchase(customer_id text, session_id text, invoice_id text, payment_ids text[])
+returns void
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+    v_ids  pg_catalog.text[];
+    v_from pg_catalog.text[];
+    v_seen pg_catalog.text[];
+begin
+    with named (object_id, kind) as (
+        select session_id, 'session' where session_id is not null
+        union all
+        select invoice_id, 'invoice' where invoice_id is not null
+        union all
+        select p.id, 'payment' from (select distinct unnest(payment_ids)) as p (id) where p.id is not null
+    ),
+    made as (
+        insert into paidonce.purchase_objects as o (object_id, kind, purchase_id, customer_id)
+        select n.object_id, n.kind, n.object_id, join_purchase.customer_id from named as n order by n.object_id
+        on conflict on constraint purchase_objects_pkey do nothing
+    )
+    select array_agg(n.object_id order by n.object_id) into v_ids from named as n;
+
+    -- Lock the objects and the rows that give their purchases their names. A purchase may have been renamed
+    -- while this waited, so look again until nothing moved.
+    loop
+        perform from paidonce.purchase_objects as o
+        where o.object_id = any (v_ids || v_from) order by o.object_id for update;
+
+        select array_agg(distinct o.purchase_id order by o.purchase_id) into v_seen
+        from paidonce.purchase_objects as o where o.object_id = any (v_ids || v_from);
+
+        exit when v_seen is null or v_seen = v_from;
+        v_from := v_seen;
+    end loop;
+
+    update paidonce.purchase_objects as o
+    set purchase_id = v_from[1], customer_id = coalesce(o.customer_id, join_purchase.customer_id)
+    where (o.purchase_id = any (v_from) and o.purchase_id <> v_from[1])
+        or (o.object_id = any (v_ids) and o.customer_id is null and join_purchase.customer_id is not null);
+end
+$$;
+
+comment on function paidonce.join_purchase(text, text, text, text[]) is
+    'Notes that a session, an invoice and payments belong to one purchase.';
+
+revoke all on function paidonce.join_purchase(text, text, text, text[]) from public;
+call paidonce.only_grant('execute', 'function paidonce.join_purchase(text, text, text, text[])', variadic '{}');
+
+-- file: functions/credits/price_grants_changed.sql
+-- Purpose:   grant what waited, when the mapping table learns of a price.
+-- Arguments: none: a trigger.
+-- Returns:   null.
+-- Raises:    nothing.
+-- Locks:     as paidonce.resolve_lines.
+create or replace function paidonce.price_grants_changed()
+returns trigger
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+begin
+    perform paidonce.resolve_lines(null, new.price_id);
+    return null;
+end
+$$;
+
+comment on function paidonce.price_grants_changed() is
+    'Trigger: grants what waited for a price when the mapping table learns of it.';
+
+revoke all on function paidonce.price_grants_changed() from public;
+call paidonce.only_grant('execute', 'function paidonce.price_grants_changed()', variadic '{}');
+
+-- file: functions/credits/request_purchase_link.sql
+-- Purpose:   ask Stripe which invoice a refunded or disputed payment paid, where no event has said it.
+-- Arguments: event; object_id, any object of the purchase.
+-- Returns:   nothing.
+-- Raises:    nothing.
+-- Locks:     the new outbox row.
+create or replace function paidonce.request_purchase_link(event jsonb, object_id text)
+returns void
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+begin
+    perform paidonce.request_refetch(event, 'invoice_payment', w.payment_id)
+    from (
+        select min(o.object_id) as payment_id
+        from paidonce.purchase_objects as o
+        left join paidonce.payments as p on p.payment_id = o.object_id
+        where o.purchase_id = (select i.purchase_id from paidonce.purchase_objects as i where i.object_id = request_purchase_link.object_id)
+        having not bool_or(o.kind in ('invoice', 'session') or coalesce(p.link_known, false))
+    ) as w;
+end
+$$;
+
+comment on function paidonce.request_purchase_link(jsonb, text) is
+    'Asks Stripe which invoice a refunded or disputed payment paid, where no event has said it.';
+
+revoke all on function paidonce.request_purchase_link(jsonb, text) from public;
+call paidonce.only_grant('execute', 'function paidonce.request_purchase_link(jsonb, text)', variadic '{}');
+
+-- file: functions/credits/resolve_lines.sql
+-- Purpose:   grant what waited for a price: settle every purchase with a paid line of it that is not fixed yet.
+-- Arguments: event, the cause, or null; price_id.
+-- Returns:   nothing.
+-- Raises:    nothing.
+-- Locks:     the customers of those purchases, in order.
+create or replace function paidonce.resolve_lines(event jsonb, price_id text)
+returns void
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+begin
+    perform paidonce.settle_purchase(w.invoice_id, event)
+    from (
+        select n.invoice_id
+        from paidonce.invoice_lines as l
+        join paidonce.invoices as n on n.invoice_id = l.invoice_id
+        where l.price_id = resolve_lines.price_id and l.credits is null and n.status = 'paid'
+        group by n.invoice_id, n.customer_id
+        order by n.customer_id, n.invoice_id
+    ) as w;
+end
+$$;
+
+comment on function paidonce.resolve_lines(jsonb, text) is
+    'Grants what waited for a price to become known.';
+
+revoke all on function paidonce.resolve_lines(jsonb, text) from public;
+call paidonce.only_grant('execute', 'function paidonce.resolve_lines(jsonb, text)', variadic '{}');
+
+-- file: functions/credits/settle_customer.sql
+-- Purpose:   settle every purchase of a customer: its user has just become known.
+-- Arguments: customer_id; event, the cause, or null.
+-- Returns:   nothing.
+-- Raises:    nothing.
+-- Locks:     the ledger.
+create or replace function paidonce.settle_customer(customer_id text, event jsonb)
+returns void
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+begin
+    perform paidonce.settle_purchase(w.purchase_id, event)
+    from (
+        select distinct o.purchase_id from paidonce.purchase_objects as o
+        where o.customer_id = settle_customer.customer_id
+        order by 1
+    ) as w;
+end
+$$;
+
+comment on function paidonce.settle_customer(text, jsonb) is
+    'Settles every purchase of a customer.';
+
+revoke all on function paidonce.settle_customer(text, jsonb) from public;
+call paidonce.only_grant('execute', 'function paidonce.settle_customer(text, jsonb)', variadic '{}');
+
+-- file: functions/credits/settle_purchase.sql
+-- Purpose:   write into the ledger what is missing so that it says what the facts imply: grants, and what refunds and disputes take back.
+--            It computes the total that must now be and writes the difference, so it may run at any time and any number of times.
+-- Arguments: object_id, any object of the purchase; event, the cause, or null.
+-- Returns:   nothing.
+-- Raises:    PO404 when credits are due to a customer that has no user yet and the event is what grants them: it is parked.
+-- Locks:     the purchase's customer, then the ledger by what it writes.
+create or replace function paidonce.settle_purchase(object_id text, event jsonb)
+returns void
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+    v_purchase pg_catalog.text;
+    v_target   pg_catalog.record;
+    v_change   bigint;
+begin
+    select o.purchase_id into v_purchase from paidonce.purchase_objects as o where o.object_id = settle_purchase.object_id;
+    if not found then
+        return;
+    end if;
+
+    -- A refund names no customer: it becomes known here. For all others the lock is already had.
+    perform from paidonce.customers as c
+    where c.customer_id in (select o.customer_id from paidonce.purchase_objects as o where o.purchase_id = v_purchase)
+    order by c.customer_id for update;
+
+    perform paidonce.fix_line_credits(v_purchase, event);
+    select * into v_target from paidonce.credit_targets as t where t.purchase_id = v_purchase;
+
+    if v_target.granted = 0 and v_target.entered_grants = 0 then
+        return;
+    end if;
+    if v_target.user_id is null then
+        if v_target.customer_id is not null and paidonce.projection_of(event ->> 'type') in ('invoice', 'checkout_session', 'payment') then
+            raise exception 'customer % is not linked to a user yet', v_target.customer_id using errcode = 'PO404';
+        end if;
+        return;
+    end if;
+
+    v_change := v_target.granted - v_target.entered_grants;
+    if v_change > 0 then
+        perform paidonce.enter_credits(v_target.customer_id, v_target.user_id, v_change, 'grant', v_purchase, event);
+    end if;
+    v_change := v_target.granted - v_target.reversed - v_target.entered - greatest(v_change, 0);
+    if v_change <> 0 then
+        perform paidonce.enter_credits(
+            v_target.customer_id, v_target.user_id, v_change, case when v_change > 0 then 'restore' else 'reversal' end, v_purchase, event
+        );
+    end if;
+end
+$$;
+
+comment on function paidonce.settle_purchase(text, jsonb) is
+    'Writes into the ledger what is missing so that it says what the facts of a purchase imply.';
+
+revoke all on function paidonce.settle_purchase(text, jsonb) from public;
+call paidonce.only_grant('execute', 'function paidonce.settle_purchase(text, jsonb)', variadic '{}');
+
+-- file: functions/credits/spend_credits.sql
+-- Purpose:   take credits from a user's balance, once per key. Refuses to go below zero.
+-- Arguments: user_id; amount, a positive number of credits; key, names this spending, at most 200 characters.
+-- Returns:   the balance afterwards. The same key again takes nothing and returns the balance as it is.
+-- Raises:    PO402 when the balance is too small; 22023 when an argument is missing or the key was used for another amount; 40001 under a
+--            stricter isolation level than read committed.
+-- Locks:     the user's spending, until the end of the transaction.
+create or replace function paidonce.spend_credits(user_id text, amount bigint, key text)
+returns bigint
+language plpgsql
+volatile
+security definer
+set search_path = ''
+as $$
+declare
+    v_key     constant pg_catalog.text := format(':%s:%s:%s', length(user_id), user_id, key);
+    v_left    bigint := amount;
+    v_balance bigint;
+    v_spent   bigint;
+    v_part    pg_catalog.record;
+begin
+    perform paidonce.require_read_committed();
+    if coalesce(user_id, '') = '' or coalesce(key, '') = '' or length(key) > 200 or coalesce(amount, 0) <= 0 then
+        raise exception 'spend_credits needs a user, a positive amount and a key of 1 to 200 characters'
+            using errcode = 'invalid_parameter_value';
+    end if;
+    perform pg_advisory_xact_lock(hashtextextended('paidonce.spend_credits:' || user_id, 0));
+
+    select coalesce(sum(b.balance), 0) into v_balance from paidonce.credit_balances as b where b.user_id = spend_credits.user_id;
+    select -sum(e.amount) into v_spent from paidonce.credit_entries as e
+    where e.user_id = spend_credits.user_id and e.kind = 'spend' and ltrim(e.source_key, 'spend#0123456789') = v_key;
+
+    if v_spent is not null then
+        if v_spent <> amount then
+            raise exception 'key % was used to spend %, not %', key, v_spent, amount using errcode = 'invalid_parameter_value';
+        end if;
+        return v_balance;
+    end if;
+    if v_balance < amount then
+        raise exception 'the balance is %, too little to spend %', v_balance, amount using errcode = 'PO402';
+    end if;
+
+    -- Each customer's share is taken where it came in, so that the balance of each customer stays true.
+    for v_part in
+        select b.customer_id, least(b.balance, v_balance) as balance, row_number() over (order by b.customer_id nulls last) as number
+        from paidonce.credit_balances as b
+        where b.user_id = spend_credits.user_id and b.balance > 0
+        order by 3
+    loop
+        insert into paidonce.credit_entries (customer_id, user_id, amount, kind, source_key)
+        values (v_part.customer_id, spend_credits.user_id, -least(v_part.balance, v_left), 'spend',
+            'spend' || case when v_part.number > 1 then '#' || v_part.number else '' end || v_key);
+        v_left := v_left - least(v_part.balance, v_left);
+        exit when v_left = 0;
+    end loop;
+    return v_balance - amount;
+end
+$$;
+
+comment on function paidonce.spend_credits(text, bigint, text) is
+    'Takes credits from a user''s balance, once per key, and returns what is left; raises PO402 rather than going below zero.';
+
+revoke all on function paidonce.spend_credits(text, bigint, text) from public;
+call paidonce.only_grant('execute', 'function paidonce.spend_credits(text, bigint, text)', 'service_role');
+
+-- file: functions/events/ignore_reason.sql
+-- Purpose:   say why an event has no business here.
+-- Arguments: event; handlers, the registered functions that would run for it.
+-- Returns:   the reason as a sentence, or null when the event is to be processed.
+-- Raises:    nothing.
+-- Locks:     nothing.
+create or replace function paidonce.ignore_reason(event jsonb, handlers text[])
+returns text
+language plpgsql
+stable
+security invoker
+set search_path = ''
+as $$
+declare
+    v_livemode boolean;
+    v_account  pg_catalog.text;
+begin
+    select s.livemode, s.account into v_livemode, v_account from paidonce.settings as s;
+
+    if v_livemode is distinct from paidonce.read_flag(event -> 'livemode') and v_livemode is not null then
+        return format('livemode is %s, this installation accepts %s', coalesce(event ->> 'livemode', 'missing'), case when v_livemode then 'true' else 'false' end);
+    end if;
+    if v_account is distinct from event ->> 'account' and v_account is not null then
+        return format('account is %s, this installation accepts %s', coalesce(event ->> 'account', 'missing'), v_account);
+    end if;
+    if paidonce.projection_of(event ->> 'type') is null and cardinality(handlers) = 0 then
+        return format('no handler for %s', event ->> 'type');
+    end if;
+    return null;
+end
+$$;
+
+comment on function paidonce.ignore_reason(jsonb, text[]) is
+    'Why an event is ignored here (livemode, account, no handler), or null.';
+
+revoke all on function paidonce.ignore_reason(jsonb, text[]) from public;
+call paidonce.only_grant('execute', 'function paidonce.ignore_reason(jsonb, text[])', variadic '{}');
+
+-- file: functions/events/lock_subject.sql
+-- Purpose:   serialise the events that touch each other, before any effect reads. The one order of locks is customer, then object,
+--            then ledger; this takes the first two.
+-- Arguments: event.
+-- Returns:   nothing.
+-- Raises:    55P03 when a lock is not had within lock_timeout.
+-- Locks:     the event's customer row, made if missing; then the object, by an advisory lock of the transaction, since its row may not be
+--            there yet. A refund or dispute names no customer: where its payment's customer is known, that one is locked.
+create or replace function paidonce.lock_subject(event jsonb)
+returns void
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+    v_object   constant pg_catalog.jsonb := event #> '{data,object}';
+    v_id       constant pg_catalog.text := paidonce.read_object_id(v_object);
+    v_customer pg_catalog.text := paidonce.read_customer_id(v_object);
+begin
+    if v_customer is null and paidonce.projection_of(event ->> 'type') in ('refund', 'dispute', 'payment') then
+        select min(o.customer_id) into v_customer
+        from paidonce.purchase_objects as o
+        where o.object_id = any (paidonce.read_payment_ids(v_object));
+    end if;
+
+    if v_customer is not null then
+        perform from paidonce.customers as c where c.customer_id = v_customer for update;
+        if not found then
+            insert into paidonce.customers (customer_id, account, livemode)
+            values (v_customer, event ->> 'account', paidonce.read_flag(event -> 'livemode'))
+            on conflict (customer_id) do nothing;
+            perform from paidonce.customers as c where c.customer_id = v_customer for update;
+        end if;
+    end if;
+
+    if v_id is not null and v_id is distinct from v_customer then
+        perform pg_advisory_xact_lock(hashtextextended(v_id, 0));
+    end if;
+end
+$$;
+
+comment on function paidonce.lock_subject(jsonb) is
+    'Locks the customer an event is about and its object, until the end of the transaction.';
+
+revoke all on function paidonce.lock_subject(jsonb) from public;
+call paidonce.only_grant('execute', 'function paidonce.lock_subject(jsonb)', variadic '{}');
+
+-- file: functions/events/replay.sql
+-- Purpose:   run a stored event again, from its stored payload, through the same function as a delivery.
+-- Arguments: event_id; force, to run an event once more that is already processed.
+-- Returns:   what handle_stripe_event returns; "duplicate" when it was already applied and not forced.
+-- Raises:    P0002 when no such event is stored; else as handle_stripe_event. A forced run that does not end in
+--            "processed" raises its error: what the first run did stands, and the event stays processed.
+-- Locks:     as handle_stripe_event.
+create or replace function paidonce.replay(event_id text, force boolean default false)
+returns jsonb
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+    v_payload pg_catalog.jsonb;
+    v_status  pg_catalog.text;
+    v_result  pg_catalog.jsonb;
+begin
+    select e.payload, e.status into v_payload, v_status from paidonce.events as e where e.event_id = replay.event_id for update;
+    if not found then
+        raise exception 'no event % is stored', coalesce(event_id, 'null')
+            using errcode = 'no_data_found', hint = 'Check the id, or have Stripe send the event again.';
+    end if;
+
+    v_result := public.handle_stripe_event(
+        v_payload || jsonb_build_object('paidonce', jsonb_build_object('source', 'replay', 'force', coalesce(force, false)))
+    );
+
+    if v_status = 'processed' and v_result ->> 'outcome' not in ('processed', 'duplicate') then
+        raise exception 'the forced replay of % ended in "%": %', event_id, v_result ->> 'outcome',
+            coalesce(v_result ->> 'error', (select e.error from paidonce.events as e where e.event_id = replay.event_id))
+            using errcode = coalesce(v_result ->> 'sqlstate', 'object_not_in_prerequisite_state'),
+                hint = 'Nothing was changed: the event is still processed, as it was.';
+    end if;
+    return v_result;
+end
+$$;
+
+comment on function paidonce.replay(text, boolean) is
+    'Runs a stored event again. An event already processed stays untouched unless force is true. Owner only.';
+
+revoke all on function paidonce.replay(text, boolean) from public;
+call paidonce.only_grant('execute', 'function paidonce.replay(text, boolean)', variadic '{}');
+
+-- file: functions/events/require_read_committed.sql
+-- Purpose:   refuse to work from a snapshot that is older than the locks it is about to take. Every effect reads
+--            under its customer's lock what others committed just before; a transaction under repeatable read or
+--            serializable would not see it, and no row it updates would tell.
+-- Arguments: none.
+-- Returns:   nothing.
+-- Raises:    40001 under repeatable read and serializable.
+-- Locks:     nothing.
+create or replace function paidonce.require_read_committed()
+returns void
+language plpgsql
+stable
+security invoker
+set search_path = ''
+as $$
+begin
+    if current_setting('transaction_isolation') in ('repeatable read', 'serializable') then
+        raise exception 'paidonce works at read committed, this transaction is %', current_setting('transaction_isolation')
+            using errcode = 'serialization_failure',
+                hint = 'alter role <the role that calls> set default_transaction_isolation = ''read committed''';
+    end if;
+end
+$$;
+
+comment on function paidonce.require_read_committed() is
+    'Raises 40001 in a transaction stricter than read committed.';
+
+revoke all on function paidonce.require_read_committed() from public;
+call paidonce.only_grant('execute', 'function paidonce.require_read_committed()', variadic '{}');
+
+-- file: functions/handlers/handlers_for.sql
+-- Purpose:   find the registered effects of an event type, in the order in which they run.
+-- Arguments: event_type.
+-- Returns:   quoted, qualified function names; each once, however many of its patterns match; empty if none.
+-- Raises:    nothing.
+-- Locks:     nothing.
+create or replace function paidonce.handlers_for(event_type text)
+returns text[]
+language plpgsql
+stable
+security invoker
+set search_path = ''
+as $$
+begin
+    return array(
+        select h.function_name
+        from paidonce.handlers as h
+        where h.enabled
+            and (h.event_type in (handlers_for.event_type, '*')
+                or (h.event_type like '%.*' and starts_with(handlers_for.event_type, rtrim(h.event_type, '*'))))
+        group by h.function_name
+        order by min(h.position), h.function_name
+    );
+end
+$$;
+
+comment on function paidonce.handlers_for(text) is
+    'The functions registered for an event type, in the order in which they run.';
+
+revoke all on function paidonce.handlers_for(text) from public;
+call paidonce.only_grant('execute', 'function paidonce.handlers_for(text)', variadic '{}');
+
+-- file: functions/handlers/off.sql
+-- Purpose:   stop running an effect for a type of event.
+-- Arguments: event_type and handler, as they were registered.
+-- Returns:   nothing. The row stays, disabled, and keeps its place in the order.
+-- Raises:    P0002 when that effect is not registered for that type.
+-- Locks:     the registry's row.
+create or replace function paidonce.off(event_type text, handler regprocedure)
+returns void
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+begin
+    update paidonce.handlers as h
+    set enabled = false
+    where h.event_type = off.event_type and h.handler = off.handler::pg_catalog.text;
+
+    if not found then
+        raise exception '% is not registered for %', handler, event_type
+            using errcode = 'no_data_found', hint = 'See: select event_type, handler from paidonce.handlers';
+    end if;
+end
+$$;
+
+comment on function paidonce.off(text, regprocedure) is
+    'Stops running an effect for a type of event. Owner only.';
+
+revoke all on function paidonce.off(text, regprocedure) from public;
+call paidonce.only_grant('execute', 'function paidonce.off(text, regprocedure)', variadic '{}');
+
+-- file: functions/handlers/on.sql
+-- Purpose:   register an effect: from now on the function runs for every event of that type, after the
+--            built-in effects, in the order of registration, under their locks and in their transaction.
+-- Arguments: event_type, an exact type, a family such as customer.subscription.*, or *;
+--            handler, a function that takes one jsonb, the event.
+-- Returns:   nothing. Registering twice changes nothing; after paidonce.off it takes its old place again.
+-- Raises:    22023 when the pattern or the function cannot be registered.
+-- Locks:     the registry's row.
+create or replace function paidonce.on(event_type text, handler regprocedure)
+returns void
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+    v_function pg_catalog.record;
+begin
+    select p.prokind, p.proretset, p.pronargs, p.proargtypes[0] as argument,
+        format('%I.%I', n.nspname, p.proname) as name
+    into v_function
+    from pg_catalog.pg_proc as p
+    join pg_catalog.pg_namespace as n on n.oid = p.pronamespace
+    where p.oid = "on".handler;
+
+    if not found or v_function.prokind <> 'f' or v_function.proretset
+        or v_function.pronargs <> 1 or v_function.argument <> 'pg_catalog.jsonb'::pg_catalog.regtype then
+        raise exception 'an effect must be a plain function of one jsonb, % is not', coalesce(handler::pg_catalog.text, 'null')
+            using errcode = 'invalid_parameter_value',
+                hint = 'Declare it as: create function app.my_effect(event jsonb) returns void ...';
+    end if;
+    if event_type is null or event_type !~ '^([a-zA-Z0-9_]+(\.[a-zA-Z0-9_]+)*(\.\*)?|\*)$' then
+        raise exception '% is not an event type', coalesce(quote_literal(event_type), 'null')
+            using errcode = 'invalid_parameter_value',
+                hint = 'Name an exact type (invoice.paid), a family (customer.subscription.*) or *.';
+    end if;
+
+    insert into paidonce.handlers as h (event_type, handler, function_name)
+    values ("on".event_type, "on".handler::pg_catalog.text, v_function.name)
+    on conflict on constraint handlers_pkey do update
+    set enabled = true, function_name = excluded.function_name;
+end
+$$;
+
+comment on function paidonce.on(text, regprocedure) is
+    'Registers an effect of your own for a type of event: select paidonce.on(''invoice.paid'', ''app.receipt(jsonb)''). Owner only.';
+
+revoke all on function paidonce.on(text, regprocedure) from public;
+call paidonce.only_grant('execute', 'function paidonce.on(text, regprocedure)', variadic '{}');
+
+-- file: functions/handlers/run_handlers.sql
+-- Purpose:   call the registered effects of an event, one after the other.
+-- Arguments: handlers, as paidonce.handlers_for gives them; event.
+-- Returns:   nothing.
+-- Raises:    whatever an effect raises; 42883 where a registered function is gone; the error of a deferred constraint
+--            that the effects leave violated, which would otherwise come up at the commit, when it cannot be kept.
+-- Locks:     whatever an effect locks.
+create or replace function paidonce.run_handlers(handlers text[], event jsonb)
+returns void
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+    v_handler pg_catalog.text;
+begin
+    foreach v_handler in array handlers loop
+        execute format('select %s($1)', v_handler) using event;
+    end loop;
+
+    if cardinality(handlers) > 0 then
+        begin
+            set constraints all immediate;
+            -- Leaving by an error puts the constraints back to what they were for whatever runs next.
+            raise exception using errcode = 'PO000';
+        exception
+            when sqlstate 'PO000' then
+                null;
+        end;
+    end if;
+end
+$$;
+
+comment on function paidonce.run_handlers(text[], jsonb) is
+    'Calls the registered effects of an event in their order.';
+
+revoke all on function paidonce.run_handlers(text[], jsonb) from public;
+call paidonce.only_grant('execute', 'function paidonce.run_handlers(text[], jsonb)', variadic '{}');
+
+-- file: functions/link/link.sql
+-- Purpose:   give a customer its user. The first link wins; another user named later changes nothing and is kept in link_conflicts.
+--            The first link also settles the customer's purchases and runs its parked events.
+-- Arguments: customer_id, user_id (a null or blank one links nothing); event_id, the cause, or null when it is a person.
+-- Returns:   true when the customer belongs to that user now.
+-- Raises:    nothing.
+-- Locks:     the customer's row, made if missing.
+create or replace function paidonce.link(customer_id text, user_id text, event_id text)
+returns boolean
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+    v_owner pg_catalog.text;
+begin
+    if coalesce(customer_id, '') = '' or coalesce(user_id, '') = '' then
+        return false;
+    end if;
+
+    insert into paidonce.customers as c (customer_id) values (link.customer_id) on conflict on constraint customers_pkey do nothing;
+    select c.user_id into v_owner from paidonce.customers as c where c.customer_id = link.customer_id for update;
+
+    if v_owner is null then
+        update paidonce.customers as c
+        set user_id = link.user_id, linked_at = clock_timestamp(), link_event = link.event_id
+        where c.customer_id = link.customer_id;
+        perform paidonce.settle_customer(link.customer_id, case when event_id is not null then jsonb_build_object('id', event_id) end);
+        perform paidonce.run_parked(link.customer_id);
+    elsif v_owner <> user_id then
+        insert into paidonce.link_conflicts as l (customer_id, user_id, event_id)
+        values (link.customer_id, link.user_id, link.event_id)
+        on conflict on constraint link_conflicts_pkey do nothing;
+    end if;
+
+    return coalesce(v_owner, user_id) = user_id;
+end
+$$;
+
+comment on function paidonce.link(text, text, text) is
+    'Gives a customer its user; the first link wins, a contradiction is kept in link_conflicts.';
+
+revoke all on function paidonce.link(text, text, text) from public;
+call paidonce.only_grant('execute', 'function paidonce.link(text, text, text)', variadic '{}');
+
+-- file: functions/link/link_customer.sql
+-- Purpose:   link a customer to your user by hand, for instance when you make the customer yourself before any checkout.
+-- Arguments: customer_id; user_id, a Supabase uuid or any id of yours, as text.
+-- Returns:   true when the customer belongs to that user now; false, with a warning, when it already had another:
+--            the first link wins and the contradiction is kept in paidonce.link_conflicts.
+-- Raises:    22023 when an argument is missing; 40001 under a stricter isolation level than read committed.
+-- Locks:     the customer's row.
+create or replace function paidonce.link_customer(customer_id text, user_id text)
+returns boolean
+language plpgsql
+volatile
+security definer
+set search_path = ''
+as $$
+begin
+    perform paidonce.require_read_committed();
+    if coalesce(customer_id, '') = '' or coalesce(user_id, '') = '' then
+        raise exception 'link_customer needs a customer id and a user id'
+            using errcode = 'invalid_parameter_value';
+    end if;
+    if paidonce.link(customer_id, user_id, null) then
+        return true;
+    end if;
+    raise warning 'customer % already belongs to another user and stays there', customer_id
+        using hint = 'See paidonce.customers and paidonce.link_conflicts; if the first link is wrong, correct it there as the owner.';
+    return false;
+end
+$$;
+
+comment on function paidonce.link_customer(text, text) is
+    'Links a customer to your user and runs its parked events. The first link wins; returns whether the customer is that user''s.';
+
+revoke all on function paidonce.link_customer(text, text) from public;
+call paidonce.only_grant('execute', 'function paidonce.link_customer(text, text)', 'service_role');
+
+-- file: functions/link/link_from_metadata.sql
+-- Purpose:   link a customer to the user whom an object's metadata names, if any.
+-- Arguments: event; object, which has the metadata; customer_id, which may be null.
+-- Returns:   nothing.
+-- Raises:    nothing.
+-- Locks:     the customer's row.
+create or replace function paidonce.link_from_metadata(event jsonb, object jsonb, customer_id text)
+returns void
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+begin
+    perform paidonce.link(
+        link_from_metadata.customer_id,
+        paidonce.read_metadata(object, (select s.user_id_metadata_key from paidonce.settings as s)),
+        event ->> 'id'
+    );
+end
+$$;
+
+comment on function paidonce.link_from_metadata(jsonb, jsonb, text) is
+    'Links a customer to the user whom an object''s metadata names, if any.';
+
+revoke all on function paidonce.link_from_metadata(jsonb, jsonb, text) from public;
+call paidonce.only_grant('execute', 'function paidonce.link_from_metadata(jsonb, jsonb, text)', variadic '{}');
+
+-- file: functions/link/run_parked.sql
+-- Purpose:   run the parked events of a customer, oldest first.
+-- Arguments: customer_id.
+-- Returns:   nothing.
+-- Raises:    what makes a whole delivery try again (see handle_stripe_event). An event that fails is kept as failed.
+-- Locks:     the events' rows. One that is being delivered at this moment is passed over: it waits for the
+--            customer and will see the link itself.
+create or replace function paidonce.run_parked(customer_id text)
+returns void
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+    v_event pg_catalog.jsonb;
+begin
+    for v_event in
+        select e.payload
+        from paidonce.events as e
+        where e.customer_id = run_parked.customer_id and e.status = 'parked'
+        order by e.created, e.event_id
+        for update skip locked
+    loop
+        perform public.handle_stripe_event(v_event || '{"paidonce": {"source": "link"}}');
+    end loop;
+end
+$$;
+
+comment on function paidonce.run_parked(text) is
+    'Runs the parked events of a customer, oldest first.';
+
+revoke all on function paidonce.run_parked(text) from public;
+call paidonce.only_grant('execute', 'function paidonce.run_parked(text)', variadic '{}');
+
+-- file: functions/order/is_final.sql
+-- Purpose:   say whether an object is in a state that no event leaves.
+-- Arguments: event_type; object.
+-- Returns:   true or false.
+-- Raises:    nothing.
+-- Locks:     nothing.
+create or replace function paidonce.is_final(event_type text, object jsonb)
+returns boolean
+language plpgsql
+immutable
+security invoker
+set search_path = ''
+as $$
+begin
+    return coalesce(paidonce.read_flag(object -> 'deleted'), false) or case object ->> 'object'
+        when 'subscription' then coalesce(object ->> 'status' in ('canceled', 'incomplete_expired'), false)
+        when 'invoice' then event_type = 'invoice.deleted' or coalesce(paidonce.read_invoice_status(object) in ('paid', 'void'), false)
+        when 'payment_intent' then coalesce(object ->> 'status' in ('succeeded', 'canceled'), false)
+        when 'checkout.session' then coalesce(object ->> 'payment_status' in ('paid', 'no_payment_required') and object ->> 'status' <> 'open', false)
+        when 'refund' then coalesce(object ->> 'status' in ('failed', 'canceled'), false)
+        else event_type in ('customer.deleted', 'product.deleted', 'price.deleted', 'plan.deleted')
+    end;
+end
+$$;
+
+comment on function paidonce.is_final(text, jsonb) is
+    'Whether an object is in a state that no event leaves, such as a canceled subscription or a paid invoice.';
+
+revoke all on function paidonce.is_final(text, jsonb) from public;
+call paidonce.only_grant('execute', 'function paidonce.is_final(text, jsonb)', variadic '{}');
+
+-- file: functions/order/latest_of.sql
+-- Purpose:   tell apart events of one object that have the same second and rank. An event is followed by another whose
+--            previous_attributes are what the first one states; the latest is the one that nothing follows.
+-- Arguments: event_ids, of stored events.
+-- Returns:   event_id of the latest; undecided, when the chain does not single one out and the greatest id decided.
+-- Raises:    nothing.
+-- Locks:     nothing.
+create or replace function paidonce.latest_of(event_ids text[], out event_id text, out undecided boolean)
+returns record
+language plpgsql
+stable
+security invoker
+set search_path = ''
+as $$
+begin
+    with rival as materialized (
+        select e.event_id as id, e.payload #> '{data,object}' as stated, e.payload #> '{data,previous_attributes}' as previous
+        from paidonce.events as e
+        where e.event_id = any (event_ids)
+    ),
+    follows as (
+        select a.id as earlier, b.id as later
+        from rival as a
+        join rival as b on b.id <> a.id and jsonb_typeof(b.previous) = 'object' and b.previous <> '{}' and a.stated @> b.previous
+    ),
+    last as (
+        -- Two that follow each other (there and back within a second) say nothing.
+        select r.id
+        from rival as r
+        where not exists (
+            select from follows as f
+            where f.earlier = r.id
+                and not exists (select from follows as g where g.earlier = f.later and g.later = f.earlier)
+        )
+    )
+    select coalesce((select max(l.id) from last as l), max(r.id)), (select count(*) from last) <> 1
+    into latest_of.event_id, latest_of.undecided
+    from rival as r;
+end
+$$;
+
+comment on function paidonce.latest_of(text[]) is
+    'Which of several events of one object, of the same second and rank, is the latest, by their previous_attributes.';
+
+revoke all on function paidonce.latest_of(text[]) from public;
+call paidonce.only_grant('execute', 'function paidonce.latest_of(text[])', variadic '{}');
+
+-- file: functions/order/newest.sql
+-- Purpose:   decide whether an event brings newer information about its object than what is kept. The one place where order is decided:
+--            a final state goes before any other; then Stripe's time; within a second the rank (see paidonce.rank_of); within a
+--            rank previous_attributes, and at last the event id. Arrival never decides.
+-- Arguments: event; the kept row's as_of, as_of_rank (null when nothing is kept), is_final, source_event, rivals.
+-- Returns:   winner, the event to project now, or null when what is kept stands; its as_of_rank and is_final; rivals to keep in either
+--            case; undecided, when only the event id told rivals apart.
+-- Raises:    nothing.
+-- Locks:     nothing.
+create or replace function paidonce.newest(event jsonb, old_as_of timestamptz, old_rank bigint, old_final boolean, old_source text, old_rivals text[],
+    out winner jsonb, out as_of_rank bigint, out is_final boolean, out rivals text[], out undecided boolean)
+returns record
+language plpgsql
+stable
+security invoker
+set search_path = ''
+as $$
+declare
+    v_object constant pg_catalog.jsonb := event #> '{data,object}';
+    v_as_of  constant pg_catalog.timestamptz := coalesce(paidonce.read_time(event -> 'created'), '-infinity');
+    v_latest pg_catalog.text;
+begin
+    as_of_rank := paidonce.rank_of(event ->> 'type', v_object);
+    is_final := paidonce.is_final(event ->> 'type', v_object);
+    rivals := old_rivals;
+    undecided := false;
+
+    if old_rank is null or (is_final, v_as_of, as_of_rank) > (old_final, coalesce(old_as_of, '-infinity'), old_rank) then
+        winner := event;
+        rivals := '{}';
+    elsif event ->> 'id' = old_source then
+        winner := event; -- a forced replay projects it again
+    elsif (is_final, v_as_of, as_of_rank) = (old_final, coalesce(old_as_of, '-infinity'), old_rank)
+        and old_source is not null then
+        rivals := array(select distinct r.id from unnest(old_rivals || old_source || array[event ->> 'id']) as r (id) order by 1);
+        select l.event_id, l.undecided into v_latest, undecided from paidonce.latest_of(rivals) as l;
+        if v_latest <> old_source then
+            select e.payload into winner from paidonce.events as e where e.event_id = v_latest;
+        end if;
+    end if;
+end
+$$;
+
+comment on function paidonce.newest(jsonb, timestamptz, bigint, boolean, text, text[]) is
+    'Decides whether an event brings newer information about its object than what is kept; the one place where order is decided.';
+
+revoke all on function paidonce.newest(jsonb, timestamptz, bigint, boolean, text, text[]) from public;
+call paidonce.only_grant('execute', 'function paidonce.newest(jsonb, timestamptz, bigint, boolean, text, text[])', variadic '{}');
+
+-- file: functions/order/rank_of.sql
+-- Purpose:   rank the statements of one second by what they are evidence of: deleted outranks a change, a change outranks created,
+--            created outranks a notice; within that the state further along its way outranks the one before it.
+-- Arguments: event_type; object.
+-- Returns:   a number to compare within one second; 9 * 10^15 is a refetch.
+-- Raises:    nothing.
+-- Locks:     nothing.
+create or replace function paidonce.rank_of(event_type text, object jsonb)
+returns bigint
+language plpgsql
+immutable
+security invoker
+set search_path = ''
+as $$
+declare
+    v_status constant pg_catalog.text := object ->> 'status';
+begin
+    return case
+            when event_type like '%.trial_will_end' or event_type like '%.expiring' or event_type like '%.upcoming' then 0
+            when event_type like '%.created' then 1
+            when event_type like '%.deleted' then 3
+            else 2
+        end * 1000000000000000
+        + case object ->> 'object'
+            when 'subscription' then case when v_status = 'incomplete' then 0 else 1 end
+            when 'invoice' then coalesce(array_position('{draft,open,uncollectible,paid,void}', paidonce.read_invoice_status(object)), 0)
+            when 'checkout.session' then case
+                when object ->> 'payment_status' in ('paid', 'no_payment_required') then 3
+                else coalesce(array_position('{open,complete,expired}', v_status), 0)
+            end
+            when 'payment_intent' then coalesce(array_position(
+                '{requires_payment_method,requires_confirmation,requires_action,processing,requires_capture,canceled,succeeded}', v_status), 0)
+            -- Money only ever goes back further: of two statements the one that says more of it is the later.
+            when 'charge' then least(coalesce(paidonce.read_integer(object -> 'amount_refunded'), 0), 99999999999999) * 4
+                + coalesce(array_position('{pending,failed,succeeded}', v_status), 0)
+            when 'refund' then coalesce(array_position('{pending,requires_action,succeeded,failed,canceled}', v_status), 0)
+            when 'dispute' then case
+                when v_status in ('won', 'lost', 'warning_closed') then 2
+                when v_status in ('under_review', 'warning_under_review') then 1
+                else 0
+            end
+            else 0
+        end;
+end
+$$;
+
+comment on function paidonce.rank_of(text, jsonb) is
+    'Rank of a statement among those of the same second: by the kind of event, then by how far the state is along its way.';
+
+revoke all on function paidonce.rank_of(text, jsonb) from public;
+call paidonce.only_grant('execute', 'function paidonce.rank_of(text, jsonb)', variadic '{}');
+
+-- file: functions/outbox/enqueue.sql
+-- Purpose:   ask for an outside action (an e-mail, a call) as part of an event's effect. The row commits with
+--            the effect or not at all, and a worker sends it afterwards.
+-- Arguments: event; action, such as email.welcome; payload, fixed from here on; discriminator, where one
+--            event asks for the same action more than once.
+-- Returns:   nothing. The key is <event_id>:<action>[:<discriminator>]; a key already there is left as it is.
+-- Raises:    22023 when an argument is missing; 23514 when the action or the key is not well formed.
+-- Locks:     the new row.
+create or replace function paidonce.enqueue(event jsonb, action text, payload jsonb, discriminator text default null)
+returns void
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+begin
+    if event ->> 'id' is null then
+        raise exception 'enqueue needs the event as the effect was given it'
+            using errcode = 'invalid_parameter_value';
+    end if;
+    perform paidonce.enqueue_once(
+        concat_ws(':', event ->> 'id', action, discriminator), event, action, payload
+    );
+end
+$$;
+
+comment on function paidonce.enqueue(jsonb, text, jsonb, text) is
+    'Asks for an outside action in the transaction of an effect, once per event, action and discriminator.';
+
+revoke all on function paidonce.enqueue(jsonb, text, jsonb, text) from public;
+call paidonce.only_grant('execute', 'function paidonce.enqueue(jsonb, text, jsonb, text)', variadic '{}');
+
+-- file: functions/outbox/enqueue_once.sql
+-- Purpose:   like paidonce.enqueue, under a business key of your own: for one action that several events of
+--            one fact would each ask for, such as receipt:in_123.
+-- Arguments: idempotency_key, at most 255 characters; event, the cause, or null; action; payload.
+-- Returns:   nothing. A key already there is left as it is.
+-- Raises:    22023 when an argument is missing; 23514 when the action or the key is not well formed.
+-- Locks:     the new row.
+create or replace function paidonce.enqueue_once(idempotency_key text, event jsonb, action text, payload jsonb)
+returns void
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+begin
+    if idempotency_key is null or action is null or payload is null then
+        raise exception 'an outbox row needs a key, an action and a payload; got key %, action %, payload %',
+            coalesce(idempotency_key, 'null'), coalesce(action, 'null'), case when payload is null then 'null' else 'given' end
+            using errcode = 'invalid_parameter_value';
+    end if;
+    insert into paidonce.outbox as o (event_id, action, payload, idempotency_key)
+    values (event ->> 'id', enqueue_once.action, enqueue_once.payload, enqueue_once.idempotency_key)
+    on conflict on constraint outbox_one_row_per_key do nothing;
+end
+$$;
+
+comment on function paidonce.enqueue_once(text, jsonb, text, jsonb) is
+    'Asks for an outside action in the transaction of an effect, once per business key.';
+
+revoke all on function paidonce.enqueue_once(text, jsonb, text, jsonb) from public;
+call paidonce.only_grant('execute', 'function paidonce.enqueue_once(text, jsonb, text, jsonb)', variadic '{}');
+
+-- file: functions/outbox/request_refetch.sql
+-- Purpose:   ask a worker to fetch Stripe's current state of an object, since an event is only provisional.
+-- Arguments: event, the cause; object_type, such as subscription; object_id.
+-- Returns:   nothing. At most one request per object is pending; a further one joins it.
+-- Raises:    nothing of its own.
+-- Locks:     the new row.
+create or replace function paidonce.request_refetch(event jsonb, object_type text, object_id text)
+returns void
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+    v_key constant pg_catalog.text := concat_ws(':', 'refetch', event ->> 'account', object_id);
+begin
+    if object_id is null or exists (
+        select from paidonce.outbox as o where o.coalesce_key = v_key and o.status = 'pending'
+    ) then
+        return;
+    end if;
+
+    -- No conflict target: a twin may have asked meanwhile, and a forced replay has the same key.
+    insert into paidonce.outbox as o (event_id, action, payload, idempotency_key, coalesce_key)
+    values (
+        event ->> 'id',
+        'stripe.refetch',
+        jsonb_strip_nulls(jsonb_build_object('object', object_type, 'id', object_id, 'account', event ->> 'account')),
+        concat_ws(':', event ->> 'id', 'stripe.refetch', object_id),
+        v_key
+    )
+    on conflict do nothing;
+end
+$$;
+
+comment on function paidonce.request_refetch(jsonb, text, text) is
+    'Asks a worker to fetch an object''s current state from Stripe; at most one request per object is pending.';
+
+revoke all on function paidonce.request_refetch(jsonb, text, text) from public;
+call paidonce.only_grant('execute', 'function paidonce.request_refetch(jsonb, text, text)', variadic '{}');
+
+-- file: functions/project/project_checkout_session.sql
+-- Purpose:   keep a checkout session as last stated, link its customer to the user who checked out (client_reference_id, else
+--            metadata), and grant what a paid session without an invoice bought.
+-- Arguments: event, any of checkout.session.*.
+-- Returns:   nothing.
+-- Raises:    nothing.
+-- Locks:     the object's row.
+create or replace function paidonce.project_checkout_session(event jsonb)
+returns void
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+    v_id     constant pg_catalog.text := paidonce.read_object_id(event #> '{data,object}');
+    v_object pg_catalog.jsonb;
+    v_old    pg_catalog.record;
+    v_new    pg_catalog.record;
+begin
+    if v_id is null then
+        return;
+    end if;
+    select o.as_of, o.as_of_rank, o.is_final, o.source_event, o.rivals into v_old
+    from paidonce.checkout_sessions as o where o.session_id = v_id for update;
+    v_new := paidonce.newest(event, v_old.as_of, v_old.as_of_rank, v_old.is_final, v_old.source_event, v_old.rivals);
+    v_object := v_new.winner #> '{data,object}';
+
+    insert into paidonce.checkout_sessions as o (
+        session_id, account, livemode, as_of, as_of_rank, is_final, source_event, rivals,
+        customer_id, user_id, mode, status, payment_status, invoice_id, amount_total, currency, credits, created, data
+    )
+    select
+        v_id, event ->> 'account', paidonce.read_flag(event -> 'livemode'), paidonce.read_time(v_new.winner -> 'created'),
+        v_new.as_of_rank, v_new.is_final, v_new.winner ->> 'id', v_new.rivals,
+        paidonce.read_customer_id(v_object),
+        coalesce(
+            nullif(v_object ->> 'client_reference_id', ''),
+            paidonce.read_metadata(v_object, (select s.user_id_metadata_key from paidonce.settings as s))
+        ),
+        v_object ->> 'mode',
+        v_object ->> 'status',
+        v_object ->> 'payment_status',
+        paidonce.read_object_id(v_object -> 'invoice'),
+        paidonce.read_integer(v_object -> 'amount_total'),
+        v_object ->> 'currency',
+        paidonce.read_credits(v_object),
+        paidonce.read_time(v_object -> 'created'),
+        v_object
+    where v_new.winner is not null
+    on conflict (session_id) do update
+    set as_of = excluded.as_of, as_of_rank = excluded.as_of_rank, is_final = excluded.is_final,
+        source_event = excluded.source_event, rivals = excluded.rivals, generation = o.generation + 1,
+        customer_id = excluded.customer_id,
+        user_id = excluded.user_id,
+        mode = excluded.mode,
+        status = excluded.status,
+        payment_status = excluded.payment_status,
+        invoice_id = excluded.invoice_id,
+        amount_total = excluded.amount_total,
+        currency = excluded.currency,
+        credits = excluded.credits,
+        created = excluded.created,
+        data = excluded.data;
+
+    if not found then
+        update paidonce.checkout_sessions as o set generation = o.generation + 1, rivals = v_new.rivals where o.session_id = v_id;
+    end if;
+
+    if v_new.undecided then
+        perform paidonce.request_refetch(event, 'checkout.session', v_id);
+    end if;
+
+    v_object := event #> '{data,object}';
+    if coalesce(v_object ->> 'client_reference_id', '') <> '' then
+        perform paidonce.link(paidonce.read_customer_id(v_object), v_object ->> 'client_reference_id', event ->> 'id');
+    else
+        perform paidonce.link_from_metadata(event, v_object, paidonce.read_customer_id(v_object));
+    end if;
+
+    perform paidonce.join_purchase(
+        paidonce.read_customer_id(v_object), v_id, paidonce.read_object_id(v_object -> 'invoice'), paidonce.read_payment_ids(v_object)
+    );
+    perform paidonce.settle_purchase(v_id, event);
+end
+$$;
+
+comment on function paidonce.project_checkout_session(jsonb) is
+    'Keeps a checkout session as last stated, links its customer to the user who checked out, and grants what it bought.';
+
+revoke all on function paidonce.project_checkout_session(jsonb) from public;
+call paidonce.only_grant('execute', 'function paidonce.project_checkout_session(jsonb)', variadic '{}');
+
+-- file: functions/project/project_customer.sql
+-- Purpose:   keep a customer as last stated. Deleted is final.
+-- Arguments: event, customer.created, updated or deleted.
+-- Returns:   nothing.
+-- Raises:    nothing.
+-- Locks:     the customer's row.
+create or replace function paidonce.project_customer(event jsonb)
+returns void
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+    v_id     constant pg_catalog.text := paidonce.read_object_id(event #> '{data,object}');
+    v_object pg_catalog.jsonb;
+    v_old    pg_catalog.record;
+    v_new    pg_catalog.record;
+begin
+    if v_id is null then
+        return;
+    end if;
+    select c.as_of, c.as_of_rank, c.deleted, c.source_event, c.rivals into v_old
+    from paidonce.customers as c where c.customer_id = v_id for update;
+    v_new := paidonce.newest(event, v_old.as_of, v_old.as_of_rank, v_old.deleted, v_old.source_event, v_old.rivals);
+    v_object := v_new.winner #> '{data,object}';
+
+    -- The row is there: paidonce.lock_subject made it.
+    update paidonce.customers as c
+    set generation = c.generation + 1, rivals = v_new.rivals
+    where c.customer_id = v_id;
+
+    if v_new.winner is not null then
+        update paidonce.customers as c
+        set account = event ->> 'account', livemode = paidonce.read_flag(event -> 'livemode'), deleted = v_new.is_final,
+            email = v_object ->> 'email', name = v_object ->> 'name', data = v_object,
+            as_of = paidonce.read_time(v_new.winner -> 'created'), as_of_rank = v_new.as_of_rank, source_event = v_new.winner ->> 'id'
+        where c.customer_id = v_id;
+    end if;
+    if v_new.undecided then
+        perform paidonce.request_refetch(event, 'customer', v_id);
+    end if;
+
+    perform paidonce.link_from_metadata(event, event #> '{data,object}', v_id);
+end
+$$;
+
+comment on function paidonce.project_customer(jsonb) is
+    'Keeps a customer as last stated by events.';
+
+revoke all on function paidonce.project_customer(jsonb) from public;
+call paidonce.only_grant('execute', 'function paidonce.project_customer(jsonb)', variadic '{}');
+
+-- file: functions/project/project_dispute.sql
+-- Purpose:   keep a dispute as last stated, and take back from its purchase what that now implies. A dispute that comes before its
+--            payment is remembered and netted when the payment arrives.
+-- Arguments: event, any of charge.dispute.*.
+-- Returns:   nothing.
+-- Raises:    nothing.
+-- Locks:     the object's row.
+create or replace function paidonce.project_dispute(event jsonb)
+returns void
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+    v_id     constant pg_catalog.text := paidonce.read_object_id(event #> '{data,object}');
+    v_object pg_catalog.jsonb;
+    v_old    pg_catalog.record;
+    v_new    pg_catalog.record;
+begin
+    if v_id is null then
+        return;
+    end if;
+    select o.as_of, o.as_of_rank, o.is_final, o.source_event, o.rivals into v_old
+    from paidonce.disputes as o where o.dispute_id = v_id for update;
+    v_new := paidonce.newest(event, v_old.as_of, v_old.as_of_rank, v_old.is_final, v_old.source_event, v_old.rivals);
+    v_object := v_new.winner #> '{data,object}';
+
+    insert into paidonce.disputes as o (
+        dispute_id, account, livemode, as_of, as_of_rank, is_final, source_event, rivals,
+        charge_id, payment_intent_id, amount, currency, status, created, reason, data
+    )
+    select
+        v_id, event ->> 'account', paidonce.read_flag(event -> 'livemode'), paidonce.read_time(v_new.winner -> 'created'),
+        v_new.as_of_rank, v_new.is_final, v_new.winner ->> 'id', v_new.rivals,
+        paidonce.read_object_id(v_object -> 'charge'),
+        paidonce.read_object_id(v_object -> 'payment_intent'),
+        paidonce.read_integer(v_object -> 'amount'),
+        v_object ->> 'currency',
+        v_object ->> 'status',
+        paidonce.read_time(v_object -> 'created'),
+        v_object ->> 'reason',
+        v_object
+    where v_new.winner is not null
+    on conflict (dispute_id) do update
+    set as_of = excluded.as_of, as_of_rank = excluded.as_of_rank, is_final = excluded.is_final,
+        source_event = excluded.source_event, rivals = excluded.rivals, generation = o.generation + 1,
+        charge_id = excluded.charge_id,
+        payment_intent_id = excluded.payment_intent_id,
+        amount = excluded.amount,
+        currency = excluded.currency,
+        status = excluded.status,
+        created = excluded.created,
+        reason = excluded.reason,
+        data = excluded.data;
+
+    if not found then
+        update paidonce.disputes as o set generation = o.generation + 1, rivals = v_new.rivals where o.dispute_id = v_id;
+    end if;
+
+    if v_new.undecided then
+        perform paidonce.request_refetch(event, 'dispute', v_id);
+    end if;
+
+    v_object := event #> '{data,object}';
+    perform paidonce.join_purchase(null, null, null, paidonce.read_payment_ids(v_object));
+    perform paidonce.settle_purchase((paidonce.read_payment_ids(v_object))[1], event);
+    perform paidonce.request_purchase_link(event, (paidonce.read_payment_ids(v_object))[1]);
+end
+$$;
+
+comment on function paidonce.project_dispute(jsonb) is
+    'Keeps a dispute as last stated, and takes back from its purchase what that now implies.';
+
+revoke all on function paidonce.project_dispute(jsonb) from public;
+call paidonce.only_grant('execute', 'function paidonce.project_dispute(jsonb)', variadic '{}');
+
+-- file: functions/project/project_entitlement_summary.sql
+-- Purpose:   keep what Stripe says a customer is entitled to. An event carries the first ten only; the refetch brings the rest.
+-- Arguments: event.
+-- Returns:   nothing.
+-- Raises:    nothing.
+-- Locks:     the object's row.
+create or replace function paidonce.project_entitlement_summary(event jsonb)
+returns void
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+    v_id     constant pg_catalog.text := paidonce.read_customer_id(event #> '{data,object}');
+    v_object pg_catalog.jsonb;
+    v_old    pg_catalog.record;
+    v_new    pg_catalog.record;
+begin
+    if v_id is null then
+        return;
+    end if;
+    select o.as_of, o.as_of_rank, o.is_final, o.source_event, o.rivals into v_old
+    from paidonce.entitlement_summaries as o where o.customer_id = v_id for update;
+    v_new := paidonce.newest(event, v_old.as_of, v_old.as_of_rank, v_old.is_final, v_old.source_event, v_old.rivals);
+    v_object := v_new.winner #> '{data,object}';
+
+    insert into paidonce.entitlement_summaries as o (
+        customer_id, account, livemode, as_of, as_of_rank, is_final, source_event, rivals,
+        features, complete, data
+    )
+    select
+        v_id, event ->> 'account', paidonce.read_flag(event -> 'livemode'), paidonce.read_time(v_new.winner -> 'created'),
+        v_new.as_of_rank, v_new.is_final, v_new.winner ->> 'id', v_new.rivals,
+        array(
+            select distinct e.entitlement ->> 'lookup_key'
+            from jsonb_array_elements(
+                case jsonb_typeof(v_object #> '{entitlements,data}') when 'array' then v_object #> '{entitlements,data}' else '[]' end
+            ) as e (entitlement)
+            where e.entitlement ->> 'lookup_key' <> ''
+            order by 1
+        ),
+        not coalesce(paidonce.read_flag(v_object #> '{entitlements,has_more}'), false),
+        v_object
+    where v_new.winner is not null
+    on conflict (customer_id) do update
+    set as_of = excluded.as_of, as_of_rank = excluded.as_of_rank, is_final = excluded.is_final,
+        source_event = excluded.source_event, rivals = excluded.rivals, generation = o.generation + 1,
+        features = excluded.features,
+        complete = excluded.complete,
+        data = excluded.data;
+
+    if not found then
+        update paidonce.entitlement_summaries as o set generation = o.generation + 1, rivals = v_new.rivals where o.customer_id = v_id;
+    end if;
+
+    perform paidonce.request_refetch(event, 'entitlements.active_entitlement_summary', v_id);
+end
+$$;
+
+comment on function paidonce.project_entitlement_summary(jsonb) is
+    'Keeps what Stripe says a customer is entitled to.';
+
+revoke all on function paidonce.project_entitlement_summary(jsonb) from public;
+call paidonce.only_grant('execute', 'function paidonce.project_entitlement_summary(jsonb)', variadic '{}');
+
+-- file: functions/project/project_event.sql
+-- Purpose:   apply the built-in effects of an event: keep the facts it states.
+-- Arguments: event.
+-- Returns:   nothing.
+-- Raises:    nothing.
+-- Locks:     the object's row.
+create or replace function paidonce.project_event(event jsonb)
+returns void
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+begin
+    case paidonce.projection_of(event ->> 'type')
+        when 'customer' then perform paidonce.project_customer(event);
+        when 'subscription' then perform paidonce.project_subscription(event);
+        when 'checkout_session' then perform paidonce.project_checkout_session(event);
+        when 'invoice' then perform paidonce.project_invoice(event);
+        when 'invoice_payment' then perform paidonce.project_invoice_payment(event);
+        when 'payment' then perform paidonce.project_payment(event);
+        when 'refund' then perform paidonce.project_refund(event);
+        when 'dispute' then perform paidonce.project_dispute(event);
+        when 'product' then perform paidonce.project_product(event);
+        when 'price' then perform paidonce.project_price(event);
+        when 'entitlement_summary' then perform paidonce.project_entitlement_summary(event);
+        else null;
+    end case;
+end
+$$;
+
+comment on function paidonce.project_event(jsonb) is
+    'Applies the built-in effects of an event.';
+
+revoke all on function paidonce.project_event(jsonb) from public;
+call paidonce.only_grant('execute', 'function paidonce.project_event(jsonb)', variadic '{}');
+
+-- file: functions/project/project_invoice.sql
+-- Purpose:   keep an invoice and its lines as last stated, note how it was paid, and grant what a paid one bought.
+-- Arguments: event, any of invoice.* but invoice.upcoming.
+-- Returns:   nothing.
+-- Raises:    nothing.
+-- Locks:     the object's row.
+create or replace function paidonce.project_invoice(event jsonb)
+returns void
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+    v_id     constant pg_catalog.text := paidonce.read_object_id(event #> '{data,object}');
+    v_object pg_catalog.jsonb;
+    v_old    pg_catalog.record;
+    v_new    pg_catalog.record;
+begin
+    if v_id is null then
+        return;
+    end if;
+    select o.as_of, o.as_of_rank, o.is_final, o.source_event, o.rivals into v_old
+    from paidonce.invoices as o where o.invoice_id = v_id for update;
+    v_new := paidonce.newest(event, v_old.as_of, v_old.as_of_rank, v_old.is_final, v_old.source_event, v_old.rivals);
+    v_object := v_new.winner #> '{data,object}';
+
+    insert into paidonce.invoices as o (
+        invoice_id, account, livemode, as_of, as_of_rank, is_final, source_event, rivals,
+        customer_id, subscription_id, status, billing_reason, subtotal, total, amount_due, amount_paid, currency, period_start, period_end, created, data
+    )
+    select
+        v_id, event ->> 'account', paidonce.read_flag(event -> 'livemode'), paidonce.read_time(v_new.winner -> 'created'),
+        v_new.as_of_rank, v_new.is_final, v_new.winner ->> 'id', v_new.rivals,
+        paidonce.read_customer_id(v_object),
+        paidonce.read_invoice_subscription_id(v_object),
+        paidonce.read_invoice_status(v_object),
+        v_object ->> 'billing_reason',
+        paidonce.read_integer(v_object -> 'subtotal'),
+        paidonce.read_integer(v_object -> 'total'),
+        paidonce.read_integer(v_object -> 'amount_due'),
+        paidonce.read_invoice_amount_paid(v_object),
+        v_object ->> 'currency',
+        paidonce.read_time(v_object -> 'period_start'),
+        paidonce.read_time(v_object -> 'period_end'),
+        coalesce(paidonce.read_time(v_object -> 'created'), paidonce.read_time(v_object -> 'date')),
+        v_object
+    where v_new.winner is not null
+    on conflict (invoice_id) do update
+    set as_of = excluded.as_of, as_of_rank = excluded.as_of_rank, is_final = excluded.is_final,
+        source_event = excluded.source_event, rivals = excluded.rivals, generation = o.generation + 1,
+        customer_id = excluded.customer_id,
+        subscription_id = excluded.subscription_id,
+        status = excluded.status,
+        billing_reason = excluded.billing_reason,
+        subtotal = excluded.subtotal,
+        total = excluded.total,
+        amount_due = excluded.amount_due,
+        amount_paid = excluded.amount_paid,
+        currency = excluded.currency,
+        period_start = excluded.period_start,
+        period_end = excluded.period_end,
+        created = excluded.created,
+        data = excluded.data;
+
+    if not found then
+        update paidonce.invoices as o set generation = o.generation + 1, rivals = v_new.rivals where o.invoice_id = v_id;
+    else
+        perform paidonce.replace_invoice_lines(v_id, v_object);
+    end if;
+
+    if v_new.undecided then
+        perform paidonce.request_refetch(event, 'invoice', v_id);
+    end if;
+
+    v_object := event #> '{data,object}';
+    perform paidonce.join_purchase(paidonce.read_customer_id(v_object), null, v_id, paidonce.read_invoice_payment_ids(v_object));
+    perform paidonce.settle_purchase(v_id, event);
+end
+$$;
+
+comment on function paidonce.project_invoice(jsonb) is
+    'Keeps an invoice and its lines as last stated, and grants what a paid one bought.';
+
+revoke all on function paidonce.project_invoice(jsonb) from public;
+call paidonce.only_grant('execute', 'function paidonce.project_invoice(jsonb)', variadic '{}');
+
+-- file: functions/project/project_invoice_payment.sql
+-- Purpose:   note which payment paid an invoice: since API 2025-03-31 only the invoice payment says it.
+-- Arguments: event, any of invoice_payment.*.
+-- Returns:   nothing.
+-- Raises:    nothing.
+-- Locks:     the purchase's rows.
+create or replace function paidonce.project_invoice_payment(event jsonb)
+returns void
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+    v_object  constant pg_catalog.jsonb := event #> '{data,object}';
+    v_invoice constant pg_catalog.text := paidonce.read_object_id(v_object -> 'invoice');
+begin
+    if v_invoice is null or v_object ->> 'status' = 'canceled' then
+        return;
+    end if;
+    perform paidonce.join_purchase(null, null, v_invoice, paidonce.read_invoice_payment_link(v_object));
+    perform paidonce.settle_purchase(v_invoice, event);
+end
+$$;
+
+comment on function paidonce.project_invoice_payment(jsonb) is
+    'Notes which payment paid an invoice.';
+
+revoke all on function paidonce.project_invoice_payment(jsonb) from public;
+call paidonce.only_grant('execute', 'function paidonce.project_invoice_payment(jsonb)', variadic '{}');
+
+-- file: functions/project/project_payment.sql
+-- Purpose:   keep a payment intent or charge as last stated, note what it belongs to, and grant what a payment intent with credits
+--            of its own bought.
+-- Arguments: event, any of payment_intent.* and charge.* but refunds and disputes.
+-- Returns:   nothing.
+-- Raises:    nothing.
+-- Locks:     the object's row.
+create or replace function paidonce.project_payment(event jsonb)
+returns void
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+    v_id     constant pg_catalog.text := paidonce.read_object_id(event #> '{data,object}');
+    v_object pg_catalog.jsonb;
+    v_old    pg_catalog.record;
+    v_new    pg_catalog.record;
+begin
+    if v_id is null then
+        return;
+    end if;
+    select o.as_of, o.as_of_rank, o.is_final, o.source_event, o.rivals into v_old
+    from paidonce.payments as o where o.payment_id = v_id for update;
+    v_new := paidonce.newest(event, v_old.as_of, v_old.as_of_rank, v_old.is_final, v_old.source_event, v_old.rivals);
+    v_object := v_new.winner #> '{data,object}';
+
+    insert into paidonce.payments as o (
+        payment_id, account, livemode, as_of, as_of_rank, is_final, source_event, rivals,
+        kind, customer_id, status, amount, amount_paid, amount_refunded, currency, user_id, credits, link_known, created, data
+    )
+    select
+        v_id, event ->> 'account', paidonce.read_flag(event -> 'livemode'), paidonce.read_time(v_new.winner -> 'created'),
+        v_new.as_of_rank, v_new.is_final, v_new.winner ->> 'id', v_new.rivals,
+        case v_object ->> 'object' when 'charge' then 'charge' else 'payment_intent' end,
+        paidonce.read_customer_id(v_object),
+        v_object ->> 'status',
+        paidonce.read_integer(v_object -> 'amount'),
+        paidonce.read_payment_amount(v_object),
+        paidonce.read_integer(v_object -> 'amount_refunded'),
+        v_object ->> 'currency',
+        paidonce.read_metadata(v_object, (select s.user_id_metadata_key from paidonce.settings as s)),
+        paidonce.read_credits(v_object),
+        v_object ? 'invoice',
+        paidonce.read_time(v_object -> 'created'),
+        v_object
+    where v_new.winner is not null
+    on conflict (payment_id) do update
+    set as_of = excluded.as_of, as_of_rank = excluded.as_of_rank, is_final = excluded.is_final,
+        source_event = excluded.source_event, rivals = excluded.rivals, generation = o.generation + 1,
+        kind = excluded.kind,
+        customer_id = excluded.customer_id,
+        status = excluded.status,
+        amount = excluded.amount,
+        amount_paid = excluded.amount_paid,
+        amount_refunded = excluded.amount_refunded,
+        currency = excluded.currency,
+        user_id = excluded.user_id,
+        credits = excluded.credits,
+        link_known = excluded.link_known,
+        created = excluded.created,
+        data = excluded.data;
+
+    if not found then
+        update paidonce.payments as o set generation = o.generation + 1, rivals = v_new.rivals where o.payment_id = v_id;
+    end if;
+
+    if v_new.undecided then
+        perform paidonce.request_refetch(event, event #>> '{data,object,object}', v_id);
+    end if;
+
+    v_object := event #> '{data,object}';
+    perform paidonce.join_purchase(
+        paidonce.read_customer_id(v_object), null, paidonce.read_payment_invoice_id(v_object), array[v_id] || paidonce.read_payment_ids(v_object)
+    );
+    perform paidonce.settle_purchase(v_id, event);
+end
+$$;
+
+comment on function paidonce.project_payment(jsonb) is
+    'Keeps a payment intent or charge as last stated, and notes which purchase it pays.';
+
+revoke all on function paidonce.project_payment(jsonb) from public;
+call paidonce.only_grant('execute', 'function paidonce.project_payment(jsonb)', variadic '{}');
+
+-- file: functions/project/project_price.sql
+-- Purpose:   keep a price (or plan of an old API version) as last stated, and grant what waited for it.
+-- Arguments: event.
+-- Returns:   nothing.
+-- Raises:    nothing.
+-- Locks:     the object's row.
+create or replace function paidonce.project_price(event jsonb)
+returns void
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+    v_id     constant pg_catalog.text := paidonce.read_object_id(event #> '{data,object}');
+    v_object pg_catalog.jsonb;
+    v_old    pg_catalog.record;
+    v_new    pg_catalog.record;
+begin
+    if v_id is null then
+        return;
+    end if;
+    select o.as_of, o.as_of_rank, o.is_final, o.source_event, o.rivals into v_old
+    from paidonce.prices as o where o.price_id = v_id for update;
+    v_new := paidonce.newest(event, v_old.as_of, v_old.as_of_rank, v_old.is_final, v_old.source_event, v_old.rivals);
+    v_object := v_new.winner #> '{data,object}';
+
+    insert into paidonce.prices as o (
+        price_id, account, livemode, as_of, as_of_rank, is_final, source_event, rivals,
+        active, deleted, product_id, lookup_key, unit_amount, currency, recurring_interval, credits, data
+    )
+    select
+        v_id, event ->> 'account', paidonce.read_flag(event -> 'livemode'), paidonce.read_time(v_new.winner -> 'created'),
+        v_new.as_of_rank, v_new.is_final, v_new.winner ->> 'id', v_new.rivals,
+        coalesce(paidonce.read_flag(v_object -> 'active'), true),
+        v_new.is_final,
+        paidonce.read_object_id(v_object -> 'product'),
+        nullif(v_object ->> 'lookup_key', ''),
+        coalesce(paidonce.read_integer(v_object -> 'unit_amount'), paidonce.read_integer(v_object -> 'amount')),
+        v_object ->> 'currency',
+        coalesce(v_object #>> '{recurring,interval}', v_object ->> 'interval'),
+        paidonce.read_credits(v_object),
+        v_object
+    where v_new.winner is not null
+    on conflict (price_id) do update
+    set as_of = excluded.as_of, as_of_rank = excluded.as_of_rank, is_final = excluded.is_final,
+        source_event = excluded.source_event, rivals = excluded.rivals, generation = o.generation + 1,
+        active = excluded.active,
+        deleted = excluded.deleted,
+        product_id = excluded.product_id,
+        lookup_key = excluded.lookup_key,
+        unit_amount = excluded.unit_amount,
+        currency = excluded.currency,
+        recurring_interval = excluded.recurring_interval,
+        credits = excluded.credits,
+        data = excluded.data;
+
+    if not found then
+        update paidonce.prices as o set generation = o.generation + 1, rivals = v_new.rivals where o.price_id = v_id;
+    end if;
+
+    if v_new.undecided then
+        perform paidonce.request_refetch(event, 'price', v_id);
+    end if;
+
+    perform paidonce.resolve_lines(event, v_id);
+end
+$$;
+
+comment on function paidonce.project_price(jsonb) is
+    'Keeps a price as last stated by events, and grants credits that waited for it.';
+
+revoke all on function paidonce.project_price(jsonb) from public;
+call paidonce.only_grant('execute', 'function paidonce.project_price(jsonb)', variadic '{}');
+
+-- file: functions/project/project_product.sql
+-- Purpose:   keep a product as last stated, and grant what waited for it.
+-- Arguments: event.
+-- Returns:   nothing.
+-- Raises:    nothing.
+-- Locks:     the object's row.
+create or replace function paidonce.project_product(event jsonb)
+returns void
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+    v_id     constant pg_catalog.text := paidonce.read_object_id(event #> '{data,object}');
+    v_object pg_catalog.jsonb;
+    v_old    pg_catalog.record;
+    v_new    pg_catalog.record;
+begin
+    if v_id is null then
+        return;
+    end if;
+    select o.as_of, o.as_of_rank, o.is_final, o.source_event, o.rivals into v_old
+    from paidonce.products as o where o.product_id = v_id for update;
+    v_new := paidonce.newest(event, v_old.as_of, v_old.as_of_rank, v_old.is_final, v_old.source_event, v_old.rivals);
+    v_object := v_new.winner #> '{data,object}';
+
+    insert into paidonce.products as o (
+        product_id, account, livemode, as_of, as_of_rank, is_final, source_event, rivals,
+        active, deleted, name, features, credits, data
+    )
+    select
+        v_id, event ->> 'account', paidonce.read_flag(event -> 'livemode'), paidonce.read_time(v_new.winner -> 'created'),
+        v_new.as_of_rank, v_new.is_final, v_new.winner ->> 'id', v_new.rivals,
+        coalesce(paidonce.read_flag(v_object -> 'active'), true),
+        v_new.is_final,
+        v_object ->> 'name',
+        paidonce.read_features(v_object),
+        paidonce.read_credits(v_object),
+        v_object
+    where v_new.winner is not null
+    on conflict (product_id) do update
+    set as_of = excluded.as_of, as_of_rank = excluded.as_of_rank, is_final = excluded.is_final,
+        source_event = excluded.source_event, rivals = excluded.rivals, generation = o.generation + 1,
+        active = excluded.active,
+        deleted = excluded.deleted,
+        name = excluded.name,
+        features = excluded.features,
+        credits = excluded.credits,
+        data = excluded.data;
+
+    if not found then
+        update paidonce.products as o set generation = o.generation + 1, rivals = v_new.rivals where o.product_id = v_id;
+    end if;
+
+    if v_new.undecided then
+        perform paidonce.request_refetch(event, 'product', v_id);
+    end if;
+
+    perform paidonce.resolve_lines(event, i.price_id)
+    from (
+        select distinct l.price_id
+        from paidonce.invoice_lines as l
+        where l.product_id = v_id and l.credits is null and l.price_id is not null
+        order by 1
+    ) as i;
+end
+$$;
+
+comment on function paidonce.project_product(jsonb) is
+    'Keeps a product as last stated by events, and grants credits that waited for it.';
+
+revoke all on function paidonce.project_product(jsonb) from public;
+call paidonce.only_grant('execute', 'function paidonce.project_product(jsonb)', variadic '{}');
+
+-- file: functions/project/project_refund.sql
+-- Purpose:   keep a refund as last stated, and take back from its purchase what that now implies. A refund that comes before its
+--            payment is remembered and netted when the payment arrives.
+-- Arguments: event, any of charge.refund.* and refund.*.
+-- Returns:   nothing.
+-- Raises:    nothing.
+-- Locks:     the object's row.
+create or replace function paidonce.project_refund(event jsonb)
+returns void
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+    v_id     constant pg_catalog.text := paidonce.read_object_id(event #> '{data,object}');
+    v_object pg_catalog.jsonb;
+    v_old    pg_catalog.record;
+    v_new    pg_catalog.record;
+begin
+    if v_id is null then
+        return;
+    end if;
+    select o.as_of, o.as_of_rank, o.is_final, o.source_event, o.rivals into v_old
+    from paidonce.refunds as o where o.refund_id = v_id for update;
+    v_new := paidonce.newest(event, v_old.as_of, v_old.as_of_rank, v_old.is_final, v_old.source_event, v_old.rivals);
+    v_object := v_new.winner #> '{data,object}';
+
+    insert into paidonce.refunds as o (
+        refund_id, account, livemode, as_of, as_of_rank, is_final, source_event, rivals,
+        charge_id, payment_intent_id, amount, currency, status, created, data
+    )
+    select
+        v_id, event ->> 'account', paidonce.read_flag(event -> 'livemode'), paidonce.read_time(v_new.winner -> 'created'),
+        v_new.as_of_rank, v_new.is_final, v_new.winner ->> 'id', v_new.rivals,
+        paidonce.read_object_id(v_object -> 'charge'),
+        paidonce.read_object_id(v_object -> 'payment_intent'),
+        paidonce.read_integer(v_object -> 'amount'),
+        v_object ->> 'currency',
+        v_object ->> 'status',
+        paidonce.read_time(v_object -> 'created'),
+        v_object
+    where v_new.winner is not null
+    on conflict (refund_id) do update
+    set as_of = excluded.as_of, as_of_rank = excluded.as_of_rank, is_final = excluded.is_final,
+        source_event = excluded.source_event, rivals = excluded.rivals, generation = o.generation + 1,
+        charge_id = excluded.charge_id,
+        payment_intent_id = excluded.payment_intent_id,
+        amount = excluded.amount,
+        currency = excluded.currency,
+        status = excluded.status,
+        created = excluded.created,
+        data = excluded.data;
+
+    if not found then
+        update paidonce.refunds as o set generation = o.generation + 1, rivals = v_new.rivals where o.refund_id = v_id;
+    end if;
+
+    if v_new.undecided then
+        perform paidonce.request_refetch(event, 'refund', v_id);
+    end if;
+
+    v_object := event #> '{data,object}';
+    perform paidonce.join_purchase(null, null, null, paidonce.read_payment_ids(v_object));
+    perform paidonce.settle_purchase((paidonce.read_payment_ids(v_object))[1], event);
+    perform paidonce.request_purchase_link(event, (paidonce.read_payment_ids(v_object))[1]);
+end
+$$;
+
+comment on function paidonce.project_refund(jsonb) is
+    'Keeps a refund as last stated, and takes back from its purchase what that now implies.';
+
+revoke all on function paidonce.project_refund(jsonb) from public;
+call paidonce.only_grant('execute', 'function paidonce.project_refund(jsonb)', variadic '{}');
+
+-- file: functions/project/project_subscription.sql
+-- Purpose:   keep a subscription and its items as last stated, and ask for a refetch, which has the last word.
+--            canceled and incomplete_expired are final: no event leaves them.
+-- Arguments: event, any of customer.subscription.*.
+-- Returns:   nothing.
+-- Raises:    nothing.
+-- Locks:     the subscription's row and its items.
+create or replace function paidonce.project_subscription(event jsonb)
+returns void
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+    v_id     constant pg_catalog.text := paidonce.read_object_id(event #> '{data,object}');
+    v_object pg_catalog.jsonb;
+    v_old    pg_catalog.record;
+    v_new    pg_catalog.record;
+begin
+    if v_id is null then
+        return;
+    end if;
+    select s.as_of, s.as_of_rank, s.is_final, s.source_event, s.rivals into v_old
+    from paidonce.subscriptions as s where s.subscription_id = v_id for update;
+    v_new := paidonce.newest(event, v_old.as_of, v_old.as_of_rank, v_old.is_final, v_old.source_event, v_old.rivals);
+    v_object := v_new.winner #> '{data,object}';
+
+    insert into paidonce.subscriptions as s (
+        subscription_id, account, livemode, as_of, as_of_rank, is_final, source_event, rivals,
+        customer_id, status, created, current_period_start, current_period_end, trial_end,
+        cancel_at, canceled_at, ended_at, pause_behavior, data
+    )
+    select
+        v_id, event ->> 'account', paidonce.read_flag(event -> 'livemode'), paidonce.read_time(v_new.winner -> 'created'),
+        v_new.as_of_rank, v_new.is_final, v_new.winner ->> 'id', v_new.rivals,
+        paidonce.read_customer_id(v_object), coalesce(v_object ->> 'status', 'unknown'), paidonce.read_time(v_object -> 'created'),
+        p.period_start, p.period_end, paidonce.read_time(v_object -> 'trial_end'),
+        paidonce.read_subscription_cancel_at(v_object), paidonce.read_time(v_object -> 'canceled_at'),
+        paidonce.read_time(v_object -> 'ended_at'), paidonce.read_pause_behavior(v_object), v_object
+    from paidonce.read_subscription_period(v_object) as p
+    where v_new.winner is not null
+    on conflict (subscription_id) do update
+    set as_of = excluded.as_of, as_of_rank = excluded.as_of_rank, is_final = excluded.is_final,
+        source_event = excluded.source_event, rivals = excluded.rivals, generation = s.generation + 1,
+        customer_id = excluded.customer_id, status = excluded.status, created = excluded.created,
+        current_period_start = excluded.current_period_start, current_period_end = excluded.current_period_end,
+        trial_end = excluded.trial_end, cancel_at = excluded.cancel_at, canceled_at = excluded.canceled_at,
+        ended_at = excluded.ended_at, pause_behavior = excluded.pause_behavior, data = excluded.data;
+
+    if found then
+        perform paidonce.replace_subscription_items(v_id, v_object);
+    else
+        update paidonce.subscriptions as s
+        set generation = s.generation + 1, rivals = v_new.rivals
+        where s.subscription_id = v_id;
+    end if;
+
+    perform paidonce.link_from_metadata(event, event #> '{data,object}', paidonce.read_customer_id(event #> '{data,object}'));
+    perform paidonce.request_refetch(event, 'subscription', v_id);
+end
+$$;
+
+comment on function paidonce.project_subscription(jsonb) is
+    'Keeps a subscription and its items as last stated by events, and asks for a refetch.';
+
+revoke all on function paidonce.project_subscription(jsonb) from public;
+call paidonce.only_grant('execute', 'function paidonce.project_subscription(jsonb)', variadic '{}');
+
+-- file: functions/project/projection_of.sql
+-- Purpose:   say which built-in projection an event type has. The one list of them.
+-- Arguments: event_type.
+-- Returns:   the name of the projection, or null when no built-in effect reads the type.
+-- Raises:    nothing.
+-- Locks:     nothing.
+create or replace function paidonce.projection_of(event_type text)
+returns text
+language plpgsql
+immutable
+security invoker
+set search_path = ''
+as $$
+begin
+    return case
+        when event_type in ('customer.created', 'customer.updated', 'customer.deleted') then 'customer'
+        when event_type like 'customer.subscription.%' then 'subscription'
+        when event_type like 'checkout.session.%' then 'checkout_session'
+        when event_type = 'invoice.upcoming' then null -- a preview: there is no such invoice
+        when event_type like 'invoice.%' then 'invoice'
+        when event_type like 'invoice\_payment.%' then 'invoice_payment'
+        when event_type like 'payment\_intent.%' then 'payment'
+        when event_type like 'charge.dispute.%' then 'dispute'
+        when event_type like 'charge.refund.%' or event_type like 'refund.%' then 'refund'
+        when event_type like 'charge.%' then 'payment'
+        when event_type like 'product.%' then 'product'
+        when event_type like 'price.%' or event_type like 'plan.%' then 'price'
+        when event_type = 'entitlements.active_entitlement_summary.updated' then 'entitlement_summary'
+    end;
+end
+$$;
+
+comment on function paidonce.projection_of(text) is
+    'Which built-in projection reads an event type, or null.';
+
+revoke all on function paidonce.projection_of(text) from public;
+call paidonce.only_grant('execute', 'function paidonce.projection_of(text)', variadic '{}');
+
+-- file: functions/project/replace_invoice_lines.sql
+-- Purpose:   make the lines of an invoice those of its newest statement. Credits once fixed stay as they are.
+-- Arguments: invoice_id; object, the invoice as stated.
+-- Returns:   nothing.
+-- Raises:    nothing.
+-- Locks:     the lines.
+create or replace function paidonce.replace_invoice_lines(invoice_id text, object jsonb)
+returns void
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+    v_lines constant pg_catalog.jsonb := case jsonb_typeof(object #> '{lines,data}') when 'array' then object #> '{lines,data}' else '[]' end;
+begin
+    -- A list that goes on (has_more) does not say what is gone.
+    delete from paidonce.invoice_lines as l
+    where l.invoice_id = replace_invoice_lines.invoice_id
+        and not coalesce(paidonce.read_flag(object #> '{lines,has_more}'), false)
+        and l.line_id not in (select n.line ->> 'id' from jsonb_array_elements(v_lines) as n (line) where n.line ->> 'id' is not null);
+
+    insert into paidonce.invoice_lines as l (
+        invoice_id, line_id, price_id, product_id, subscription_id, amount, quantity, proration,
+        stated_credits, price_stated, period_start, period_end
+    )
+    select distinct on (n.line ->> 'id')
+        replace_invoice_lines.invoice_id, n.line ->> 'id', paidonce.read_line_price_id(n.line), paidonce.read_line_product_id(n.line),
+        paidonce.read_line_subscription_id(n.line), paidonce.read_integer(n.line -> 'amount'), paidonce.read_integer(n.line -> 'quantity'),
+        paidonce.read_line_proration(n.line), paidonce.read_credits(paidonce.read_line_price(n.line)),
+        paidonce.read_line_price(n.line) is not null,
+        paidonce.read_time(n.line #> '{period,start}'), paidonce.read_time(n.line #> '{period,end}')
+    from jsonb_array_elements(v_lines) as n (line)
+    where n.line ->> 'id' is not null
+    order by n.line ->> 'id', n.line::pg_catalog.text
+    on conflict on constraint invoice_lines_pkey do update
+    set price_id = excluded.price_id, product_id = excluded.product_id, subscription_id = excluded.subscription_id,
+        amount = excluded.amount, quantity = excluded.quantity, proration = excluded.proration,
+        stated_credits = excluded.stated_credits, price_stated = excluded.price_stated,
+        period_start = excluded.period_start, period_end = excluded.period_end;
+end
+$$;
+
+comment on function paidonce.replace_invoice_lines(text, jsonb) is
+    'Makes the lines of an invoice those of its newest statement.';
+
+revoke all on function paidonce.replace_invoice_lines(text, jsonb) from public;
+call paidonce.only_grant('execute', 'function paidonce.replace_invoice_lines(text, jsonb)', variadic '{}');
+
+-- file: functions/project/replace_subscription_items.sql
+-- Purpose:   make the items of a subscription those of its newest statement.
+-- Arguments: subscription_id; object, the subscription as stated.
+-- Returns:   nothing.
+-- Raises:    nothing.
+-- Locks:     the items.
+create or replace function paidonce.replace_subscription_items(subscription_id text, object jsonb)
+returns void
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+    v_items constant pg_catalog.jsonb := paidonce.read_subscription_items(object);
+begin
+    -- A list that goes on (has_more) does not say what is gone; the refetch will.
+    delete from paidonce.subscription_items as i
+    where i.subscription_id = replace_subscription_items.subscription_id
+        and not coalesce(paidonce.read_flag(object #> '{items,has_more}'), false)
+        and i.item_id not in (select n.item ->> 'id' from jsonb_array_elements(v_items) as n (item) where n.item ->> 'id' is not null);
+
+    insert into paidonce.subscription_items as i (
+        subscription_id, item_id, price_id, product_id, lookup_key, quantity, current_period_start, current_period_end
+    )
+    select distinct on (n.item ->> 'id')
+        replace_subscription_items.subscription_id, n.item ->> 'id', paidonce.read_item_price_id(n.item),
+        paidonce.read_item_product_id(n.item), paidonce.read_lookup_key(n.item), paidonce.read_integer(n.item -> 'quantity'),
+        paidonce.read_time(n.item -> 'current_period_start'), paidonce.read_time(n.item -> 'current_period_end')
+    from jsonb_array_elements(v_items) as n (item)
+    where n.item ->> 'id' is not null
+    order by n.item ->> 'id', n.item::pg_catalog.text
+    on conflict on constraint subscription_items_pkey do update
+    set price_id = excluded.price_id, product_id = excluded.product_id, lookup_key = excluded.lookup_key, quantity = excluded.quantity,
+        current_period_start = excluded.current_period_start, current_period_end = excluded.current_period_end
+    where (i.price_id, i.product_id, i.lookup_key, i.quantity, i.current_period_start, i.current_period_end)
+        is distinct from (excluded.price_id, excluded.product_id, excluded.lookup_key, excluded.quantity, excluded.current_period_start, excluded.current_period_end);
+end
+$$;
+
+comment on function paidonce.replace_subscription_items(text, jsonb) is
+    'Makes the items of a subscription those of its newest statement.';
+
+revoke all on function paidonce.replace_subscription_items(text, jsonb) from public;
+call paidonce.only_grant('execute', 'function paidonce.replace_subscription_items(text, jsonb)', variadic '{}');
+
+-- file: functions/read/read_credits.sql
+-- Purpose:   read how many credits an object's metadata promises.
+-- Arguments: object, a price, plan, product, session or payment intent.
+-- Returns:   credits per unit, or null when metadata has no key credits that is a whole number.
+-- Raises:    nothing.
+-- Locks:     nothing.
+create or replace function paidonce.read_credits(object jsonb)
+returns bigint
+language plpgsql
+immutable
+security invoker
+set search_path = ''
+as $$
+declare
+    v_credits constant pg_catalog.text := paidonce.read_metadata(object, 'credits');
+begin
+    return case when v_credits ~ '^[0-9]{1,18}$' then v_credits::bigint end;
+end
+$$;
+
+comment on function paidonce.read_credits(jsonb) is
+    'Credits named by an object''s metadata key credits; null when there are none.';
+
+revoke all on function paidonce.read_credits(jsonb) from public;
+call paidonce.only_grant('execute', 'function paidonce.read_credits(jsonb)', variadic '{}');
+
+-- file: functions/read/read_customer_id.sql
+-- Purpose:   read which customer an object belongs to.
+-- Arguments: object, any Stripe object.
+-- Returns:   the customer id (cus_...), or null (guests, products, prices).
+-- Raises:    nothing.
+-- Locks:     nothing.
+create or replace function paidonce.read_customer_id(object jsonb)
+returns text
+language plpgsql
+immutable
+security invoker
+set search_path = ''
+as $$
+begin
+    return case
+        when object ->> 'object' = 'customer' then paidonce.read_object_id(object)
+        else paidonce.read_object_id(object -> 'customer')
+    end;
+end
+$$;
+
+comment on function paidonce.read_customer_id(jsonb) is
+    'The customer an object belongs to, named by id or expanded; a customer''s own id for the customer itself.';
+
+revoke all on function paidonce.read_customer_id(jsonb) from public;
+call paidonce.only_grant('execute', 'function paidonce.read_customer_id(jsonb)', variadic '{}');
+
+-- file: functions/read/read_event_id.sql
+-- Purpose:   check that a value is a Stripe event and read its id.
+-- Arguments: event.
+-- Returns:   the id (evt_...).
+-- Raises:    PO400 when id, type or data.object is missing or not of its kind.
+-- Locks:     nothing.
+create or replace function paidonce.read_event_id(event jsonb)
+returns text
+language plpgsql
+immutable
+security invoker
+set search_path = ''
+as $$
+begin
+    if jsonb_typeof(event) is distinct from 'object'
+        or jsonb_typeof(event -> 'id') is distinct from 'string'
+        or jsonb_typeof(event -> 'type') is distinct from 'string'
+        or jsonb_typeof(event #> '{data,object}') is distinct from 'object'
+        or length(event ->> 'id') not between 1 and 255
+        or length(event ->> 'type') not between 1 and 255 then
+        raise exception 'not a Stripe event: it needs an id, a type and a data.object'
+            using errcode = 'PO400', hint = 'Point a snapshot (not a thin) event destination here.';
+    end if;
+    return event ->> 'id';
+end
+$$;
+
+comment on function paidonce.read_event_id(jsonb) is
+    'Id of a Stripe event; raises PO400 where the value is not one.';
+
+revoke all on function paidonce.read_event_id(jsonb) from public;
+call paidonce.only_grant('execute', 'function paidonce.read_event_id(jsonb)', variadic '{}');
+
+-- file: functions/read/read_features.sql
+-- Purpose:   read which features a product names.
+-- Arguments: object, a product: metadata feature, or features separated by commas.
+-- Returns:   the names in order, each once; empty when there are none.
+-- Raises:    nothing.
+-- Locks:     nothing.
+create or replace function paidonce.read_features(object jsonb)
+returns text[]
+language plpgsql
+immutable
+security invoker
+set search_path = ''
+as $$
+begin
+    return array(
+        select distinct btrim(f.name)
+        from regexp_split_to_table(
+            concat_ws(',', paidonce.read_metadata(object, 'feature'), paidonce.read_metadata(object, 'features')), ','
+        ) as f (name)
+        where btrim(f.name) <> ''
+        order by 1
+    );
+end
+$$;
+
+comment on function paidonce.read_features(jsonb) is
+    'Feature names in a product''s metadata: feature, or features separated by commas.';
+
+revoke all on function paidonce.read_features(jsonb) from public;
+call paidonce.only_grant('execute', 'function paidonce.read_features(jsonb)', variadic '{}');
+
+-- file: functions/read/read_flag.sql
+-- Purpose:   read one of Stripe's booleans.
+-- Arguments: value.
+-- Returns:   true, false, or null when it is absent or no boolean.
+-- Raises:    nothing.
+-- Locks:     nothing.
+create or replace function paidonce.read_flag(value jsonb)
+returns boolean
+language plpgsql
+immutable
+security invoker
+set search_path = ''
+as $$
+begin
+    return case jsonb_typeof(value) when 'boolean' then (value #>> '{}')::boolean end;
+end
+$$;
+
+comment on function paidonce.read_flag(jsonb) is
+    'A JSON boolean; null where it is absent or something else.';
+
+revoke all on function paidonce.read_flag(jsonb) from public;
+call paidonce.only_grant('execute', 'function paidonce.read_flag(jsonb)', variadic '{}');
+
+-- file: functions/read/read_integer.sql
+-- Purpose:   read a whole number.
+-- Arguments: value.
+-- Returns:   the number, without any fraction; null when it is absent, no number or too large.
+-- Raises:    nothing.
+-- Locks:     nothing.
+create or replace function paidonce.read_integer(value jsonb)
+returns bigint
+language plpgsql
+immutable
+security invoker
+set search_path = ''
+as $$
+begin
+    if jsonb_typeof(value) = 'number' and (value #>> '{}')::numeric between -9223372036854775808 and 9223372036854775807 then
+        return trunc((value #>> '{}')::numeric);
+    end if;
+    return null;
+end
+$$;
+
+comment on function paidonce.read_integer(jsonb) is
+    'A JSON number as bigint; null where it is absent or no number.';
+
+revoke all on function paidonce.read_integer(jsonb) from public;
+call paidonce.only_grant('execute', 'function paidonce.read_integer(jsonb)', variadic '{}');
+
+-- file: functions/read/read_invoice_amount_paid.sql
+-- Purpose:   read how much of an invoice was paid.
+-- Arguments: object, an invoice of any API version. Early versions say only that it is paid and what was due.
+-- Returns:   the amount in minor units, or null.
+-- Raises:    nothing.
+-- Locks:     nothing.
+create or replace function paidonce.read_invoice_amount_paid(object jsonb)
+returns bigint
+language plpgsql
+immutable
+security invoker
+set search_path = ''
+as $$
+begin
+    return coalesce(
+        paidonce.read_integer(object -> 'amount_paid'),
+        case when paidonce.read_invoice_status(object) = 'paid' then paidonce.read_integer(object -> 'amount_due') end
+    );
+end
+$$;
+
+comment on function paidonce.read_invoice_amount_paid(jsonb) is
+    'Amount paid of an invoice in minor units; what was due where old API versions only say that it is paid.';
+
+revoke all on function paidonce.read_invoice_amount_paid(jsonb) from public;
+call paidonce.only_grant('execute', 'function paidonce.read_invoice_amount_paid(jsonb)', variadic '{}');
+
+-- file: functions/read/read_invoice_payment_ids.sql
+-- Purpose:   read which payments an invoice names.
+-- Arguments: object, an invoice of any API version: payment_intent and charge until 2025-03-31, payments.data since.
+-- Returns:   ids of payment intents and charges, sorted; empty when it names none.
+-- Raises:    nothing.
+-- Locks:     nothing.
+create or replace function paidonce.read_invoice_payment_ids(object jsonb)
+returns text[]
+language plpgsql
+immutable
+security invoker
+set search_path = ''
+as $$
+begin
+    return array(
+        select distinct r.id
+        from (
+            select paidonce.read_object_id(object -> 'payment_intent')
+            union all
+            select paidonce.read_object_id(object -> 'charge')
+            union all
+            select unnest(paidonce.read_invoice_payment_link(p.payment))
+            from jsonb_array_elements(
+                case jsonb_typeof(object #> '{payments,data}') when 'array' then object #> '{payments,data}' else '[]' end
+            ) as p (payment)
+        ) as r (id)
+        where r.id is not null
+        order by 1
+    );
+end
+$$;
+
+comment on function paidonce.read_invoice_payment_ids(jsonb) is
+    'Payment intents and charges that an invoice names, from any of their places.';
+
+revoke all on function paidonce.read_invoice_payment_ids(jsonb) from public;
+call paidonce.only_grant('execute', 'function paidonce.read_invoice_payment_ids(jsonb)', variadic '{}');
+
+-- file: functions/read/read_invoice_payment_link.sql
+-- Purpose:   read which payment an invoice payment stands for.
+-- Arguments: object, an invoice_payment (API 2025-03-31 and later).
+-- Returns:   ids of its payment intent and charge, as far as they are named.
+-- Raises:    nothing.
+-- Locks:     nothing.
+create or replace function paidonce.read_invoice_payment_link(object jsonb)
+returns text[]
+language plpgsql
+immutable
+security invoker
+set search_path = ''
+as $$
+begin
+    return array_remove(array[
+        paidonce.read_object_id(object #> '{payment,payment_intent}'),
+        paidonce.read_object_id(object #> '{payment,charge}')
+    ], null);
+end
+$$;
+
+comment on function paidonce.read_invoice_payment_link(jsonb) is
+    'Payment intent and charge that an invoice payment stands for.';
+
+revoke all on function paidonce.read_invoice_payment_link(jsonb) from public;
+call paidonce.only_grant('execute', 'function paidonce.read_invoice_payment_link(jsonb)', variadic '{}');
+
+-- file: functions/read/read_invoice_status.sql
+-- Purpose:   read the state of an invoice.
+-- Arguments: object, an invoice of any API version. Before API 2018-11-08 flags (paid, closed, forgiven) said what status says now.
+-- Returns:   draft, open, paid, uncollectible or void; null when nothing says it.
+-- Raises:    nothing.
+-- Locks:     nothing.
+create or replace function paidonce.read_invoice_status(object jsonb)
+returns text
+language plpgsql
+immutable
+security invoker
+set search_path = ''
+as $$
+begin
+    if paidonce.read_flag(object -> 'paid') then
+        return 'paid'; -- the flag, where there is one, is stated with every invoice.* event of its version
+    end if;
+    if jsonb_typeof(object -> 'status') = 'string' then
+        return object ->> 'status';
+    end if;
+    return case
+        when paidonce.read_flag(object -> 'forgiven') then 'uncollectible'
+        when paidonce.read_flag(object -> 'closed') then 'void'
+        when paidonce.read_flag(object -> 'paid') is not null then 'open'
+    end;
+end
+$$;
+
+comment on function paidonce.read_invoice_status(jsonb) is
+    'State of an invoice, from its status or from the flags of old API versions.';
+
+revoke all on function paidonce.read_invoice_status(jsonb) from public;
+call paidonce.only_grant('execute', 'function paidonce.read_invoice_status(jsonb)', variadic '{}');
+
+-- file: functions/read/read_invoice_subscription_id.sql
+-- Purpose:   read which subscription an invoice bills.
+-- Arguments: object, an invoice of any API version. Stripe API 2025-03-31 moved it to parent.subscription_details.
+-- Returns:   the subscription id, or null for a one-off invoice.
+-- Raises:    nothing.
+-- Locks:     nothing.
+create or replace function paidonce.read_invoice_subscription_id(object jsonb)
+returns text
+language plpgsql
+immutable
+security invoker
+set search_path = ''
+as $$
+begin
+    return coalesce(
+        paidonce.read_object_id(object -> 'subscription'),
+        paidonce.read_object_id(object #> '{parent,subscription_details,subscription}')
+    );
+end
+$$;
+
+comment on function paidonce.read_invoice_subscription_id(jsonb) is
+    'Subscription of an invoice, from either of its places; null for a one-off invoice.';
+
+revoke all on function paidonce.read_invoice_subscription_id(jsonb) from public;
+call paidonce.only_grant('execute', 'function paidonce.read_invoice_subscription_id(jsonb)', variadic '{}');
+
+-- file: functions/read/read_item_price_id.sql
+-- Purpose:   read the price of a subscription item.
+-- Arguments: object, a subscription item of any API version.
+-- Returns:   the price or plan id, or null.
+-- Raises:    nothing.
+-- Locks:     nothing.
+create or replace function paidonce.read_item_price_id(object jsonb)
+returns text
+language plpgsql
+immutable
+security invoker
+set search_path = ''
+as $$
+begin
+    return coalesce(paidonce.read_object_id(object -> 'price'), paidonce.read_object_id(object -> 'plan'));
+end
+$$;
+
+comment on function paidonce.read_item_price_id(jsonb) is
+    'Price of a subscription item, given by id or expanded; its plan in old API versions.';
+
+revoke all on function paidonce.read_item_price_id(jsonb) from public;
+call paidonce.only_grant('execute', 'function paidonce.read_item_price_id(jsonb)', variadic '{}');
+
+-- file: functions/read/read_item_product_id.sql
+-- Purpose:   read the product of a subscription item.
+-- Arguments: object, a subscription item of any API version.
+-- Returns:   the product id, or null where the price is not expanded.
+-- Raises:    nothing.
+-- Locks:     nothing.
+create or replace function paidonce.read_item_product_id(object jsonb)
+returns text
+language plpgsql
+immutable
+security invoker
+set search_path = ''
+as $$
+begin
+    return coalesce(
+        paidonce.read_object_id(object #> '{price,product}'),
+        paidonce.read_object_id(object #> '{plan,product}')
+    );
+end
+$$;
+
+comment on function paidonce.read_item_product_id(jsonb) is
+    'Product of a subscription item''s price or plan, given by id or expanded.';
+
+revoke all on function paidonce.read_item_product_id(jsonb) from public;
+call paidonce.only_grant('execute', 'function paidonce.read_item_product_id(jsonb)', variadic '{}');
+
+-- file: functions/read/read_line_price.sql
+-- Purpose:   read the whole price that an invoice line carries.
+-- Arguments: object, an invoice line; expanded until 2025-03-31, since then only where it was asked for.
+-- Returns:   the price or plan object, or null where the line only has its id.
+-- Raises:    nothing.
+-- Locks:     nothing.
+create or replace function paidonce.read_line_price(object jsonb)
+returns jsonb
+language plpgsql
+immutable
+security invoker
+set search_path = ''
+as $$
+begin
+    return case 'object'
+        when jsonb_typeof(object #> '{pricing,price_details,price}') then object #> '{pricing,price_details,price}'
+        when jsonb_typeof(object -> 'price') then object -> 'price'
+        when jsonb_typeof(object -> 'plan') then object -> 'plan'
+    end;
+end
+$$;
+
+comment on function paidonce.read_line_price(jsonb) is
+    'The whole price that an invoice line carries; null where it only has the id.';
+
+revoke all on function paidonce.read_line_price(jsonb) from public;
+call paidonce.only_grant('execute', 'function paidonce.read_line_price(jsonb)', variadic '{}');
+
+-- file: functions/read/read_line_price_id.sql
+-- Purpose:   read the price of an invoice line.
+-- Arguments: object, an invoice line of any API version: price or plan until 2025-03-31, pricing.price_details.price since.
+-- Returns:   the price or plan id, or null.
+-- Raises:    nothing.
+-- Locks:     nothing.
+create or replace function paidonce.read_line_price_id(object jsonb)
+returns text
+language plpgsql
+immutable
+security invoker
+set search_path = ''
+as $$
+begin
+    return coalesce(
+        paidonce.read_object_id(object #> '{pricing,price_details,price}'),
+        paidonce.read_object_id(object -> 'price'),
+        paidonce.read_object_id(object -> 'plan')
+    );
+end
+$$;
+
+comment on function paidonce.read_line_price_id(jsonb) is
+    'Price of an invoice line, from any of its places.';
+
+revoke all on function paidonce.read_line_price_id(jsonb) from public;
+call paidonce.only_grant('execute', 'function paidonce.read_line_price_id(jsonb)', variadic '{}');
+
+-- file: functions/read/read_line_product_id.sql
+-- Purpose:   read the product of an invoice line.
+-- Arguments: object, an invoice line of any API version.
+-- Returns:   the product id, or null.
+-- Raises:    nothing.
+-- Locks:     nothing.
+create or replace function paidonce.read_line_product_id(object jsonb)
+returns text
+language plpgsql
+immutable
+security invoker
+set search_path = ''
+as $$
+begin
+    return coalesce(
+        paidonce.read_object_id(object #> '{pricing,price_details,product}'),
+        paidonce.read_object_id(object #> '{price,product}'),
+        paidonce.read_object_id(object #> '{plan,product}')
+    );
+end
+$$;
+
+comment on function paidonce.read_line_product_id(jsonb) is
+    'Product of an invoice line, from any of its places.';
+
+revoke all on function paidonce.read_line_product_id(jsonb) from public;
+call paidonce.only_grant('execute', 'function paidonce.read_line_product_id(jsonb)', variadic '{}');
+
+-- file: functions/read/read_line_proration.sql
+-- Purpose:   read whether an invoice line settles a change within a period.
+-- Arguments: object, an invoice line of any API version: proration until 2025-03-31, parent.*_details.proration since.
+-- Returns:   true or false.
+-- Raises:    nothing.
+-- Locks:     nothing.
+create or replace function paidonce.read_line_proration(object jsonb)
+returns boolean
+language plpgsql
+immutable
+security invoker
+set search_path = ''
+as $$
+begin
+    return coalesce(
+        paidonce.read_flag(object -> 'proration'),
+        paidonce.read_flag(object #> '{parent,subscription_item_details,proration}'),
+        paidonce.read_flag(object #> '{parent,invoice_item_details,proration}'),
+        false
+    );
+end
+$$;
+
+comment on function paidonce.read_line_proration(jsonb) is
+    'Whether an invoice line is prorated, from any of its places.';
+
+revoke all on function paidonce.read_line_proration(jsonb) from public;
+call paidonce.only_grant('execute', 'function paidonce.read_line_proration(jsonb)', variadic '{}');
+
+-- file: functions/read/read_line_subscription_id.sql
+-- Purpose:   read which subscription an invoice line bills.
+-- Arguments: object, an invoice line of any API version: subscription until 2025-03-31, parent.*_details.subscription since.
+-- Returns:   the subscription id, or null.
+-- Raises:    nothing.
+-- Locks:     nothing.
+create or replace function paidonce.read_line_subscription_id(object jsonb)
+returns text
+language plpgsql
+immutable
+security invoker
+set search_path = ''
+as $$
+begin
+    return coalesce(
+        paidonce.read_object_id(object -> 'subscription'),
+        paidonce.read_object_id(object #> '{parent,subscription_item_details,subscription}'),
+        paidonce.read_object_id(object #> '{parent,invoice_item_details,subscription}'),
+        case when object ->> 'id' like 'sub\_%' then object ->> 'id' end -- early lines had the id of their subscription
+    );
+end
+$$;
+
+comment on function paidonce.read_line_subscription_id(jsonb) is
+    'Subscription of an invoice line, from any of its places.';
+
+revoke all on function paidonce.read_line_subscription_id(jsonb) from public;
+call paidonce.only_grant('execute', 'function paidonce.read_line_subscription_id(jsonb)', variadic '{}');
+
+-- file: functions/read/read_lookup_key.sql
+-- Purpose:   read the lookup key of a subscription item's price.
+-- Arguments: object, a subscription item; only an expanded price has one (API 2020-08-27 and later).
+-- Returns:   the lookup key, or null.
+-- Raises:    nothing.
+-- Locks:     nothing.
+create or replace function paidonce.read_lookup_key(object jsonb)
+returns text
+language plpgsql
+immutable
+security invoker
+set search_path = ''
+as $$
+begin
+    return nullif(object #>> '{price,lookup_key}', '');
+end
+$$;
+
+comment on function paidonce.read_lookup_key(jsonb) is
+    'Lookup key of a subscription item''s price; null when there is none.';
+
+revoke all on function paidonce.read_lookup_key(jsonb) from public;
+call paidonce.only_grant('execute', 'function paidonce.read_lookup_key(jsonb)', variadic '{}');
+
+-- file: functions/read/read_metadata.sql
+-- Purpose:   read one metadata value.
+-- Arguments: object, any Stripe object; key.
+-- Returns:   the value as text, or null when there is none or it is blank.
+-- Raises:    nothing.
+-- Locks:     nothing.
+create or replace function paidonce.read_metadata(object jsonb, key text)
+returns text
+language plpgsql
+immutable
+security invoker
+set search_path = ''
+as $$
+begin
+    return case jsonb_typeof(object -> 'metadata') when 'object' then nullif(btrim(object -> 'metadata' ->> key), '') end;
+end
+$$;
+
+comment on function paidonce.read_metadata(jsonb, text) is
+    'One metadata value of an object; null when there is none.';
+
+revoke all on function paidonce.read_metadata(jsonb, text) from public;
+call paidonce.only_grant('execute', 'function paidonce.read_metadata(jsonb, text)', variadic '{}');
+
+-- file: functions/read/read_object_id.sql
+-- Purpose:   read the id of an object, or of a reference to one.
+-- Arguments: object, a whole (or expanded) object, or its id as a JSON string.
+-- Returns:   the id, or null.
+-- Raises:    nothing.
+-- Locks:     nothing.
+create or replace function paidonce.read_object_id(object jsonb)
+returns text
+language plpgsql
+immutable
+security invoker
+set search_path = ''
+as $$
+begin
+    return case jsonb_typeof(object)
+        when 'string' then nullif(object #>> '{}', '')
+        when 'object' then case when jsonb_typeof(object -> 'id') = 'string' then nullif(object ->> 'id', '') end
+    end;
+end
+$$;
+
+comment on function paidonce.read_object_id(jsonb) is
+    'Id of an object, given as the object or as its id; null where there is none.';
+
+revoke all on function paidonce.read_object_id(jsonb) from public;
+call paidonce.only_grant('execute', 'function paidonce.read_object_id(jsonb)', variadic '{}');
+
+-- file: functions/read/read_pause_behavior.sql
+-- Purpose:   read how collection is paused.
+-- Arguments: object, a subscription. Pausing collection leaves the status as it was.
+-- Returns:   void, keep_as_draft, mark_uncollectible, or null.
+-- Raises:    nothing.
+-- Locks:     nothing.
+create or replace function paidonce.read_pause_behavior(object jsonb)
+returns text
+language plpgsql
+immutable
+security invoker
+set search_path = ''
+as $$
+begin
+    return object #>> '{pause_collection,behavior}';
+end
+$$;
+
+comment on function paidonce.read_pause_behavior(jsonb) is
+    'pause_collection.behavior of a subscription; null when collection is not paused.';
+
+revoke all on function paidonce.read_pause_behavior(jsonb) from public;
+call paidonce.only_grant('execute', 'function paidonce.read_pause_behavior(jsonb)', variadic '{}');
+
+-- file: functions/read/read_payment_amount.sql
+-- Purpose:   read how much a payment brought in.
+-- Arguments: object, a payment intent or charge of any API version.
+-- Returns:   amount received or captured in minor units; of a charge before 2020-08-27 its amount, once captured; null when nothing says it.
+-- Raises:    nothing.
+-- Locks:     nothing.
+create or replace function paidonce.read_payment_amount(object jsonb)
+returns bigint
+language plpgsql
+immutable
+security invoker
+set search_path = ''
+as $$
+begin
+    return coalesce(
+        paidonce.read_integer(object -> 'amount_received'),
+        paidonce.read_integer(object -> 'amount_captured'),
+        case when paidonce.read_flag(object -> 'captured') then paidonce.read_integer(object -> 'amount') end
+    );
+end
+$$;
+
+comment on function paidonce.read_payment_amount(jsonb) is
+    'Amount that a payment intent or charge brought in, in minor units.';
+
+revoke all on function paidonce.read_payment_amount(jsonb) from public;
+call paidonce.only_grant('execute', 'function paidonce.read_payment_amount(jsonb)', variadic '{}');
+
+-- file: functions/read/read_payment_ids.sql
+-- Purpose:   read which payment intent and charges a payment names.
+-- Arguments: object, a payment intent, charge, refund or dispute of any API version. Before 2022-11-15 an intent listed its charges, since
+--            then it names the latest.
+-- Returns:   ids, sorted; the object's own among them when it is an intent or a charge.
+-- Raises:    nothing.
+-- Locks:     nothing.
+create or replace function paidonce.read_payment_ids(object jsonb)
+returns text[]
+language plpgsql
+immutable
+security invoker
+set search_path = ''
+as $$
+begin
+    return array(
+        select distinct r.id
+        from (
+            select case when object ->> 'object' in ('payment_intent', 'charge') then paidonce.read_object_id(object) end
+            union all
+            select paidonce.read_object_id(object -> 'payment_intent')
+            union all
+            select paidonce.read_object_id(object -> 'charge')
+            union all
+            select paidonce.read_object_id(object -> 'latest_charge')
+            union all
+            select paidonce.read_object_id(c.charge)
+            from jsonb_array_elements(
+                case jsonb_typeof(object #> '{charges,data}') when 'array' then object #> '{charges,data}' else '[]' end
+            ) as c (charge)
+        ) as r (id)
+        where r.id is not null
+        order by 1
+    );
+end
+$$;
+
+comment on function paidonce.read_payment_ids(jsonb) is
+    'Payment intent and charges that a payment, refund or dispute names, from any of their places.';
+
+revoke all on function paidonce.read_payment_ids(jsonb) from public;
+call paidonce.only_grant('execute', 'function paidonce.read_payment_ids(jsonb)', variadic '{}');
+
+-- file: functions/read/read_payment_invoice_id.sql
+-- Purpose:   read which invoice a payment belongs to.
+-- Arguments: object, a payment intent or charge; since API 2025-03-31 it no longer says.
+-- Returns:   the invoice id, or null.
+-- Raises:    nothing.
+-- Locks:     nothing.
+create or replace function paidonce.read_payment_invoice_id(object jsonb)
+returns text
+language plpgsql
+immutable
+security invoker
+set search_path = ''
+as $$
+begin
+    return paidonce.read_object_id(object -> 'invoice');
+end
+$$;
+
+comment on function paidonce.read_payment_invoice_id(jsonb) is
+    'Invoice of a payment intent or charge, where its API version says it.';
+
+revoke all on function paidonce.read_payment_invoice_id(jsonb) from public;
+call paidonce.only_grant('execute', 'function paidonce.read_payment_invoice_id(jsonb)', variadic '{}');
+
+-- file: functions/read/read_subscription_cancel_at.sql
+-- Purpose:   read when a subscription is going to end.
+-- Arguments: object, a subscription of any API version. With flexible billing (API 2025-06-30) the portal sets cancel_at and leaves the flag false.
+-- Returns:   the scheduled end (UTC), or null.
+-- Raises:    nothing.
+-- Locks:     nothing.
+create or replace function paidonce.read_subscription_cancel_at(object jsonb)
+returns timestamptz
+language plpgsql
+immutable
+security invoker
+set search_path = ''
+as $$
+begin
+    return coalesce(
+        paidonce.read_time(object -> 'cancel_at'),
+        case when paidonce.read_flag(object -> 'cancel_at_period_end') then
+            (select p.period_end from paidonce.read_subscription_period(object) as p)
+        end
+    );
+end
+$$;
+
+comment on function paidonce.read_subscription_cancel_at(jsonb) is
+    'Scheduled end of a subscription, from cancel_at or cancel_at_period_end; null when none is scheduled.';
+
+revoke all on function paidonce.read_subscription_cancel_at(jsonb) from public;
+call paidonce.only_grant('execute', 'function paidonce.read_subscription_cancel_at(jsonb)', variadic '{}');
+
+-- file: functions/read/read_subscription_items.sql
+-- Purpose:   read what a subscription is for.
+-- Arguments: object, a subscription of any API version. Before items there was one plan and one quantity.
+-- Returns:   a JSON array of items, empty when there are none.
+-- Raises:    nothing.
+-- Locks:     nothing.
+create or replace function paidonce.read_subscription_items(object jsonb)
+returns jsonb
+language plpgsql
+immutable
+security invoker
+set search_path = ''
+as $$
+begin
+    return case
+        when jsonb_typeof(object #> '{items,data}') = 'array' and object #> '{items,data}' <> '[]' then
+            object #> '{items,data}'
+        when jsonb_typeof(object -> 'plan') = 'object' then
+            jsonb_build_array(jsonb_build_object(
+                'id', (object ->> 'id') || ':plan',
+                'plan', object -> 'plan',
+                'quantity', object -> 'quantity'
+            ))
+        else '[]'
+    end;
+end
+$$;
+
+comment on function paidonce.read_subscription_items(jsonb) is
+    'The items of a subscription as a JSON array; one made of its plan where old API versions state no items.';
+
+revoke all on function paidonce.read_subscription_items(jsonb) from public;
+call paidonce.only_grant('execute', 'function paidonce.read_subscription_items(jsonb)', variadic '{}');
+
+-- file: functions/read/read_subscription_period.sql
+-- Purpose:   read the current period of a subscription.
+-- Arguments: object, a subscription of any API version. Stripe API 2025-03-31 moved the period to the items.
+-- Returns:   period_start and period_end (UTC), both null when none is stated.
+-- Raises:    nothing.
+-- Locks:     nothing.
+create or replace function paidonce.read_subscription_period(object jsonb, out period_start timestamptz, out period_end timestamptz)
+returns record
+language plpgsql
+immutable
+security invoker
+set search_path = ''
+as $$
+begin
+    if jsonb_typeof(object -> 'current_period_end') = 'number' then
+        period_start := paidonce.read_time(object -> 'current_period_start');
+        period_end := paidonce.read_time(object -> 'current_period_end');
+        return;
+    end if;
+
+    -- Items may have periods of their own; the one that ends first is the next moment anything happens.
+    select paidonce.read_time(i.item -> 'current_period_start'), paidonce.read_time(i.item -> 'current_period_end')
+    into period_start, period_end
+    from jsonb_array_elements(paidonce.read_subscription_items(object)) as i (item)
+    where jsonb_typeof(i.item -> 'current_period_end') = 'number'
+    order by 2, 1
+    limit 1;
+end
+$$;
+
+comment on function paidonce.read_subscription_period(jsonb) is
+    'The current period of a subscription: its own before API 2025-03-31, that of the item which ends first since then.';
+
+revoke all on function paidonce.read_subscription_period(jsonb) from public;
+call paidonce.only_grant('execute', 'function paidonce.read_subscription_period(jsonb)', variadic '{}');
+
+-- file: functions/read/read_time.sql
+-- Purpose:   read one of Stripe's times.
+-- Arguments: value, seconds since 1970 as a JSON number.
+-- Returns:   the time (UTC), or null when it is absent, null or no time before the year 10000.
+-- Raises:    nothing.
+-- Locks:     nothing.
+create or replace function paidonce.read_time(value jsonb)
+returns timestamptz
+language plpgsql
+immutable
+security invoker
+set search_path = ''
+as $$
+begin
+    if jsonb_typeof(value) = 'number' and (value #>> '{}')::numeric between 0 and 253402300799 then
+        return to_timestamp((value #>> '{}')::double precision);
+    end if;
+    return null;
+end
+$$;
+
+comment on function paidonce.read_time(jsonb) is
+    'A Stripe time (seconds since 1970, UTC) as timestamptz; null where it is absent or no time.';
+
+revoke all on function paidonce.read_time(jsonb) from public;
+call paidonce.only_grant('execute', 'function paidonce.read_time(jsonb)', variadic '{}');
+
+-- file: functions/handle_stripe_event.sql
+-- Purpose:   take one verified Stripe event and apply its business effect exactly once, however often, in
+--            whatever order and from however many connections it arrives. One transaction: claim the event,
+--            lock its subject, run the effects, write their outbox rows, log the delivery.
+-- Arguments: $1, the event as Stripe sent it. Unnamed, so that PostgREST hands over the whole request body.
+--            The kit's own callers may add one top-level key, "paidonce":
+--            {"repaired": characters replaced, "source": link|replay, "force": true to run it once more}.
+-- Returns:   {"outcome", "event_id", "event_type", "attempt"}, and "error", "sqlstate" when it failed.
+--            outcome: processed, duplicate, ignored, parked, failed.
+-- Raises:    PO400, not a Stripe event: nothing is written.
+--            40001 under any isolation level stricter than read committed.
+--            classes 40 and 53, 55P03, 57014: try again; nothing is written.
+-- Locks:     the event's row, then its customer's row (see paidonce.lock_subject), then what effects lock.
+create or replace function public.handle_stripe_event(jsonb)
+returns jsonb
+language plpgsql
+volatile
+security definer
+set search_path = ''
+set lock_timeout = '3s'
+as $$
+declare
+    v_began    constant pg_catalog.timestamptz := clock_timestamp();
+    v_note     constant pg_catalog.jsonb := coalesce($1 -> 'paidonce', '{}');
+    v_event    constant pg_catalog.jsonb := case when v_note = '{}' then $1 else $1 - 'paidonce' end;
+    v_id       constant pg_catalog.text := paidonce.read_event_id(v_event);
+    v_type     constant pg_catalog.text := v_event ->> 'type';
+    v_object   constant pg_catalog.text := paidonce.read_object_id(v_event #> '{data,object}');
+    v_customer constant pg_catalog.text := paidonce.read_customer_id(v_event #> '{data,object}');
+    v_handlers constant pg_catalog.text[] := paidonce.handlers_for(v_type);
+    v_outcome  pg_catalog.text;
+    v_attempt  integer;
+    v_sqlstate pg_catalog.text;
+    v_error    pg_catalog.text := paidonce.ignore_reason(v_event, v_handlers);
+    v_context  pg_catalog.text;
+begin
+    perform paidonce.require_read_committed();
+
+    v_outcome := case when v_error is null then 'processed' else 'ignored' end;
+
+    -- The claim. A twin in flight makes this wait; when that twin commits there is nothing left to claim,
+    -- when it rolls back the row is ours. The row says 'processed' from here on because nobody sees it
+    -- before the commit, and what follows corrects it wherever that does not come true.
+    insert into paidonce.events as e (
+        event_id, event_type, object_id, customer_id, account, livemode, api_version, created,
+        status, error, processed_at, received_at, repaired, payload
+    ) values (
+        v_id, v_type, v_object, v_customer, v_event ->> 'account', paidonce.read_flag(v_event -> 'livemode'),
+        v_event ->> 'api_version', paidonce.read_time(v_event -> 'created'),
+        v_outcome, v_error, case when v_error is null then v_began end, v_began,
+        coalesce((v_note ->> 'repaired')::integer, 0), v_event
+    )
+    on conflict (event_id) do update
+    set status = excluded.status, error = excluded.error, processed_at = excluded.processed_at,
+        sqlstate = null, context = null, attempts = e.attempts + 1
+    where e.status in ('failed', 'parked')
+        or (e.status = 'ignored' and excluded.status = 'processed')
+        or (v_note -> 'force' = 'true')
+    returning e.attempts into v_attempt;
+
+    if v_attempt is null then
+        v_outcome := 'duplicate';
+        v_error := null;
+        select e.attempts into v_attempt from paidonce.events as e where e.event_id = v_id;
+    end if;
+
+    if v_outcome = 'processed' then
+        -- Outside the inner block: a parked event keeps its customer locked until it is committed, so that
+        -- whoever links the customer either is seen by it or sees it.
+        perform paidonce.lock_subject(v_event);
+
+        -- An effect that raises is undone to the last row, together with every other effect of the event,
+        -- while the event's row survives and tells why.
+        begin
+            perform paidonce.project_event(v_event);
+            perform paidonce.run_handlers(v_handlers, v_event);
+        exception
+            when transaction_rollback or lock_not_available or insufficient_resources then
+                raise; -- not the effect's fault: commit nothing, the caller tries again
+            when sqlstate 'PO404' then
+                v_outcome := 'parked';
+                get stacked diagnostics v_error = message_text, v_sqlstate = returned_sqlstate;
+            when assert_failure or others then
+                v_outcome := 'failed';
+                get stacked diagnostics v_error = message_text, v_sqlstate = returned_sqlstate,
+                    v_context = pg_exception_context;
+        end;
+
+        if v_outcome <> 'processed' then
+            update paidonce.events as e
+            set status = v_outcome, processed_at = null, sqlstate = v_sqlstate, error = v_error, context = v_context
+            where e.event_id = v_id;
+        end if;
+    end if;
+
+    insert into paidonce.deliveries (event_id, received_at, outcome, source, error, duration_ms)
+    values (
+        v_id, v_began, v_outcome, coalesce(v_note ->> 'source', 'webhook'), v_error,
+        extract(epoch from clock_timestamp() - v_began) * 1000
+    );
+
+    return jsonb_build_object(
+        'outcome', v_outcome, 'event_id', v_id, 'event_type', v_type, 'attempt', v_attempt
+    ) || case v_outcome
+        when 'failed' then jsonb_build_object('error', v_error, 'sqlstate', v_sqlstate)
+        else '{}'
+    end;
+end
+$$;
+
+comment on function public.handle_stripe_event(jsonb) is
+    'Takes one verified Stripe event and applies its effect exactly once. Returns outcome, event_id, event_type and attempt.';
+
+revoke all on function public.handle_stripe_event(jsonb) from public;
+call paidonce.only_grant('execute', 'function public.handle_stripe_event(jsonb)', 'service_role', 'paidonce_edge');
+
+-- file: sql/views/10_subscription_access.sql
+-- Which subscriptions grant access, and why the others do not. The one place where that is decided.
+
+create or replace view paidonce.subscription_access with (security_invoker = true) as
+select
+    s.subscription_id,
+    s.customer_id,
+    c.user_id,
+    s.status,
+    s.cancel_at as until,
+    r.refusal,
+    r.refusal is null as grants
+from paidonce.subscriptions as s
+join paidonce.customers as c on c.customer_id = s.customer_id
+cross join paidonce.settings as t
+cross join lateral (
+    select case
+        when c.deleted then 'its customer was deleted'
+        when s.ended_at <= now() then 'it has ended'
+        when s.status <> all (t.access_statuses) then 'its status is ' || s.status
+        when s.pause_behavior = 'void' then 'collection is paused and invoices are voided'
+        when s.cancel_at <= now() then 'its scheduled end has passed'
+    end as refusal
+) as r;
+
+comment on view paidonce.subscription_access is 'Every subscription with whether it grants access, and if not, why.';
+comment on column paidonce.subscription_access.subscription_id is 'The subscription.';
+comment on column paidonce.subscription_access.customer_id is 'Its customer.';
+comment on column paidonce.subscription_access.user_id is 'The customer''s user; null while it is not linked.';
+comment on column paidonce.subscription_access.status is 'Stripe''s status.';
+comment on column paidonce.subscription_access.until is 'Scheduled end of access (UTC); null when none is scheduled.';
+comment on column paidonce.subscription_access.refusal is 'Why it grants nothing; null when it grants.';
+comment on column paidonce.subscription_access.grants is 'Whether it grants access.';
+call paidonce.only_grant('select', 'table paidonce.subscription_access', 'authenticated', 'service_role');
+
+-- file: sql/views/20_item_features.sql
+-- Which features the items of a subscription stand for.
+
+create or replace view paidonce.item_features with (security_invoker = true) as
+select i.subscription_id, i.item_id, i.price_id, f.feature
+from paidonce.subscription_items as i
+left join paidonce.prices as p on p.price_id = i.price_id
+left join paidonce.products as o on o.product_id = coalesce(i.product_id, p.product_id)
+cross join lateral (
+    select coalesce(p.lookup_key, i.lookup_key) as feature
+    union
+    select unnest(o.features)
+    union
+    select g.feature from paidonce.price_grants as g where g.price_id = i.price_id
+) as f
+where f.feature is not null;
+
+comment on view paidonce.item_features is 'The features of every subscription item: the price''s lookup_key, its products metadata, the mapping table.';
+comment on column paidonce.item_features.subscription_id is 'The subscription.';
+comment on column paidonce.item_features.item_id is 'The item.';
+comment on column paidonce.item_features.price_id is 'Its price.';
+comment on column paidonce.item_features.feature is 'A feature it stands for.';
+call paidonce.only_grant('select', 'table paidonce.item_features', 'authenticated', 'service_role');
+
+-- file: sql/views/30_entitlements.sql
+-- Who has what now: the union over all subscriptions of all customers of a user, and Stripe's own entitlements.
+
+create or replace view paidonce.entitlements with (security_invoker = true) as
+select a.user_id, a.customer_id, f.feature, a.subscription_id, a.until
+from paidonce.subscription_access as a
+join paidonce.item_features as f on f.subscription_id = a.subscription_id
+where a.grants and a.user_id is not null
+union
+select c.user_id, c.customer_id, f.feature, null, null
+from paidonce.entitlement_summaries as e
+join paidonce.customers as c on c.customer_id = e.customer_id
+cross join lateral unnest(e.features) as f (feature)
+where c.user_id is not null and not c.deleted;
+
+comment on view paidonce.entitlements is 'Who has which feature now, through which subscription. Signed-in users see their own.';
+comment on column paidonce.entitlements.user_id is 'The user.';
+comment on column paidonce.entitlements.customer_id is 'The customer through which.';
+comment on column paidonce.entitlements.feature is 'The feature.';
+comment on column paidonce.entitlements.subscription_id is 'The subscription that grants it; null where Stripe''s entitlement summary does.';
+comment on column paidonce.entitlements.until is 'Scheduled end of it (UTC); null when none is scheduled.';
+call paidonce.only_grant('select', 'table paidonce.entitlements', 'authenticated', 'service_role');
+
+-- file: sql/views/40_credit_balances.sql
+-- What is left of the credits.
+
+create or replace view paidonce.credit_balances with (security_invoker = true) as
+select e.user_id, e.customer_id, sum(e.amount)::bigint as balance
+from paidonce.credit_entries as e
+group by e.user_id, e.customer_id;
+
+comment on view paidonce.credit_balances is 'The balance of credits per user and customer: the sum of the ledger. Signed-in users see their own.';
+comment on column paidonce.credit_balances.user_id is 'The user; the sum over the user''s rows is what can be spent.';
+comment on column paidonce.credit_balances.customer_id is 'The customer through which they came; null for guests.';
+comment on column paidonce.credit_balances.balance is 'Credits left.';
+call paidonce.only_grant('select', 'table paidonce.credit_balances', 'authenticated', 'service_role');
+
+-- file: sql/views/50_purchases.sql
+-- What the ledger must say of each purchase, from facts alone. paidonce.settle_purchase writes the difference and
+-- paidonce.audit compares: both read it here.
+
+create or replace view paidonce.credit_targets with (security_invoker = true) as
+select
+    p.purchase_id,
+    p.customer_id,
+    coalesce(c.user_id, session.user_id, intent.user_id) as user_id,
+    bought.granted,
+    round(bought.granted * least(1, (refunded.amount + disputed.amount) / nullif(paid.amount, 0)))::bigint as reversed,
+    entered.grants as entered_grants,
+    entered.total as entered,
+    refunded.amount as refunded_amount,
+    disputed.amount as disputed_amount,
+    p.known
+from (
+    select o.purchase_id, min(o.customer_id) as customer_id, array_agg(o.object_id) as ids,
+        bool_or(o.kind = 'invoice') as has_invoice, bool_or(o.kind = 'session') as has_session,
+        bool_or(o.kind in ('invoice', 'session') or coalesce(y.link_known, false)) as known
+    from paidonce.purchase_objects as o
+    left join paidonce.payments as y on y.payment_id = o.object_id
+    group by o.purchase_id
+) as p
+left join paidonce.customers as c on c.customer_id = p.customer_id
+-- An invoice says what was bought by its lines; a trial's invoice of nothing bought nothing.
+cross join lateral (
+    select coalesce(sum(l.credits), 0) as credits, sum(n.amount_paid) as paid
+    from paidonce.invoices as n
+    left join lateral (
+        select sum(i.credits * coalesce(i.quantity, 1)) as credits
+        from paidonce.invoice_lines as i
+        where i.invoice_id = n.invoice_id and not i.proration
+            and (coalesce(n.amount_paid, 1) > 0 or coalesce(n.subtotal, 0) > 0)
+    ) as l on true
+    where n.invoice_id = any (p.ids) and n.status = 'paid'
+) as invoice
+cross join lateral (
+    select coalesce(sum(s.credits) filter (where paid.yes), 0) as credits, sum(s.amount_total) filter (where paid.yes) as paid,
+        min(s.user_id) as user_id
+    from paidonce.checkout_sessions as s
+    cross join lateral (
+        select s.payment_status in ('paid', 'no_payment_required') and coalesce(s.mode, 'payment') = 'payment' as yes
+    ) as paid
+    where s.session_id = any (p.ids)
+) as session
+cross join lateral (
+    select coalesce(sum(y.credits) filter (where y.status = 'succeeded'), 0) as credits,
+        sum(y.amount_paid) filter (where y.status = 'succeeded') as paid, min(y.user_id) as user_id
+    from paidonce.payments as y
+    where y.payment_id = any (p.ids) and y.kind = 'payment_intent'
+) as intent
+cross join lateral (
+    select sum(coalesce(y.amount_paid, y.amount)) as paid
+    from paidonce.payments as y
+    where y.payment_id = any (p.ids) and y.kind = 'charge'
+) as charge
+cross join lateral (
+    select case when p.has_invoice then invoice.credits when p.has_session then session.credits else intent.credits end::bigint as granted
+) as bought
+cross join lateral (
+    select coalesce(
+        nullif(case when p.has_invoice then invoice.paid when p.has_session then session.paid else intent.paid end, 0),
+        nullif(intent.paid, 0), charge.paid
+    )::numeric as amount
+) as paid
+-- A charge's amount_refunded counts all its refunds up to its time; refunds known one by one may be later, and
+-- one that failed after the charge was stated is still counted there.
+cross join lateral (
+    select coalesce(sum(greatest(r.good, coalesce(y.amount_refunded, 0) - r.failed_since)), 0) + coalesce((
+        select sum(u.amount) from paidonce.refunds as u
+        where u.charge_id is null and u.payment_intent_id = any (p.ids) and coalesce(u.status, '') not in ('failed', 'canceled')
+    ), 0) as amount
+    from unnest(p.ids) as i (object_id)
+    left join paidonce.payments as y on y.payment_id = i.object_id and y.kind = 'charge'
+    cross join lateral (
+        select coalesce(sum(u.amount) filter (where coalesce(u.status, '') not in ('failed', 'canceled')), 0) as good,
+            coalesce(sum(u.amount) filter (where u.status in ('failed', 'canceled') and u.as_of > y.as_of), 0) as failed_since
+        from paidonce.refunds as u
+        where u.charge_id = i.object_id
+    ) as r
+) as refunded
+cross join lateral (
+    select coalesce(sum(d.amount), 0) as amount
+    from paidonce.disputes as d
+    where (d.charge_id = any (p.ids) or (d.charge_id is null and d.payment_intent_id = any (p.ids)))
+        and d.status in ('needs_response', 'under_review', 'lost')
+) as disputed
+cross join lateral (
+    select coalesce(sum(e.amount) filter (where e.kind = 'grant'), 0)::bigint as grants, coalesce(sum(e.amount), 0)::bigint as total
+    from paidonce.credit_entries as e
+    where e.purchase_id = any (p.ids)
+) as entered;
+
+comment on view paidonce.credit_targets is 'What the ledger must say of each purchase, from facts alone, beside what it says.';
+comment on column paidonce.credit_targets.purchase_id is 'The purchase.';
+comment on column paidonce.credit_targets.customer_id is 'Its customer; null for guests or while it is unknown.';
+comment on column paidonce.credit_targets.user_id is 'Whose credits it brings; null while that is unknown.';
+comment on column paidonce.credit_targets.granted is 'Credits bought, in all.';
+comment on column paidonce.credit_targets.reversed is 'Of those, taken back by refunds and by open or lost disputes.';
+comment on column paidonce.credit_targets.entered_grants is 'Sum of the ledger''s grants for it.';
+comment on column paidonce.credit_targets.entered is 'Sum of all the ledger''s entries for it.';
+comment on column paidonce.credit_targets.refunded_amount is 'Refunded so far, in minor units.';
+comment on column paidonce.credit_targets.disputed_amount is 'In open or lost disputes, in minor units.';
+comment on column paidonce.credit_targets.known is 'Whether it is known what was bought: false while only payments are known and none of them says if there is an invoice.';
+call paidonce.only_grant('select', 'table paidonce.credit_targets', variadic '{}');
+
+-- file: sql/views/60_audit.sql
+-- What does not add up. No row while everything does.
+
+create or replace view paidonce.audit with (security_invoker = true) as
+select 'event_failed' as check_name, e.event_id as subject, format('%s failed: %s (%s)', e.event_type, e.error, e.sqlstate) as detail
+from paidonce.events as e
+where e.status = 'failed'
+union all
+select 'parked_though_linked', e.event_id, format('%s waits for a user, but customer %s has one', e.event_type, e.customer_id)
+from paidonce.events as e
+join paidonce.customers as c on c.customer_id = e.customer_id
+where e.status = 'parked' and e.sqlstate = 'PO404' and c.user_id is not null
+union all
+select 'event_without_effect', e.event_id, format('%s is processed, but subscription %s is not there', e.event_type, e.object_id)
+from paidonce.events as e
+where e.status = 'processed' and e.event_type like 'customer.subscription.%' and e.object_id is not null
+    and not exists (select from paidonce.subscriptions as s where s.subscription_id = e.object_id)
+union all
+select 'event_without_effect', e.event_id, format('%s is processed, but invoice %s is not there', e.event_type, e.object_id)
+from paidonce.events as e
+where e.status = 'processed' and e.event_type = 'invoice.paid' and e.object_id is not null
+    and not exists (select from paidonce.invoices as n where n.invoice_id = e.object_id)
+union all
+select 'effect_without_event', s.subscription_id, format('subscription says it comes from %s, which is not a processed event', s.source_event)
+from paidonce.subscriptions as s
+where s.source_event is not null
+    and not exists (select from paidonce.events as e where e.event_id = s.source_event and e.status = 'processed')
+union all
+select 'effect_without_event', n.invoice_id, format('invoice says it comes from %s, which is not a processed event', n.source_event)
+from paidonce.invoices as n
+where n.source_event is not null
+    and not exists (select from paidonce.events as e where e.event_id = n.source_event and e.status = 'processed')
+union all
+select 'effect_without_event', 'credit entry ' || c.entry_id, format('it says it comes from %s, which is not a processed event', c.event_id)
+from paidonce.credit_entries as c
+where c.event_id is not null
+    and not exists (select from paidonce.events as e where e.event_id = c.event_id and e.status = 'processed')
+union all
+select 'effect_without_event', 'outbox row ' || o.id, format('it says it comes from %s, which is not a processed event', o.event_id)
+from paidonce.outbox as o
+where o.event_id is not null
+    and not exists (select from paidonce.events as e where e.event_id = o.event_id and e.status = 'processed')
+union all
+select 'credits_do_not_add_up', t.purchase_id,
+    format('the ledger says %s, payments, refunds and disputes say %s', t.entered, t.granted - t.reversed)
+from paidonce.credit_targets as t
+where t.user_id is not null and t.entered <> t.granted - t.reversed
+union all
+select 'credits_of_no_purchase', 'credit entry ' || c.entry_id, format('it is for %s, which is not a purchase', coalesce(c.purchase_id, 'nothing'))
+from paidonce.credit_entries as c
+where c.kind <> 'spend' and not exists (select from paidonce.purchase_objects as o where o.object_id = c.purchase_id)
+union all
+select 'balance_below_what_was_spent', u.user_id, format('the balance is %s, spent were only %s', u.balance, u.spent)
+from (
+    select c.user_id, sum(c.amount) as balance, -coalesce(sum(c.amount) filter (where c.kind = 'spend'), 0) as spent
+    from paidonce.credit_entries as c
+    group by c.user_id
+) as u
+where u.balance < -u.spent
+union all
+select 'reversal_without_purchase', t.purchase_id,
+    format('%s is refunded or disputed, but no event has said yet what it paid for', t.refunded_amount + t.disputed_amount)
+from paidonce.credit_targets as t
+where not t.known and t.refunded_amount + t.disputed_amount > 0
+union all
+select 'link_contradicted', l.customer_id, format('it belongs to %s, but %s named %s', c.user_id, coalesce(l.event_id, 'a person'), l.user_id)
+from paidonce.link_conflicts as l
+left join paidonce.customers as c on c.customer_id = l.customer_id
+where c.user_id is distinct from l.user_id;
+
+comment on view paidonce.audit is 'What does not add up: events without effects, effects without events, credits that do not match payments, contradicted links. No row while everything adds up.';
+comment on column paidonce.audit.check_name is 'Which check found it.';
+comment on column paidonce.audit.subject is 'Id of what it found.';
+comment on column paidonce.audit.detail is 'What is wrong with it, in a sentence.';
+call paidonce.only_grant('select', 'table paidonce.audit', variadic '{}');
+
+-- file: sql/views/90_triggers.sql
+-- Triggers stand last, since they name functions.
+
+create or replace trigger price_grants_changed
+after insert or update of credits, price_id on paidonce.price_grants
+for each row execute function paidonce.price_grants_changed();
+
+-- step: end
+reset check_function_bodies;

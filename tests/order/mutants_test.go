@@ -1,0 +1,67 @@
+package order_test
+
+import (
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/paidonce/paidonce/internal/pgtest"
+)
+
+var renames atomic.Int64
+
+func replaceID(event string) string {
+	n := renames.Add(1)
+	return strings.Replace(event, `"id":"evt_`, `"id":"evt_`+string(rune('a'+n%26))+`_`, 1)
+}
+
+// mutants break one rule of the order each.
+var mutants = map[string]string{
+	"time": `create or replace function paidonce.newest(event jsonb, old_as_of timestamptz, old_rank bigint, old_final boolean, old_source text, old_rivals text[],
+		out winner jsonb, out as_of_rank bigint, out is_final boolean, out rivals text[], out undecided boolean)
+		language plpgsql set search_path = '' as $$ begin
+			winner := event; as_of_rank := 1; is_final := paidonce.is_final(event ->> 'type', event #> '{data,object}'); rivals := '{}'; undecided := false;
+		end $$`,
+	"final": `create or replace function paidonce.is_final(event_type text, object jsonb) returns boolean
+		language sql immutable set search_path = '' as 'select false'`,
+	"rank": `create or replace function paidonce.rank_of(event_type text, object jsonb) returns bigint
+		language sql immutable set search_path = '' as 'select 0::bigint'`,
+	"previous": `create or replace function paidonce.latest_of(event_ids text[], out event_id text, out undecided boolean)
+		language sql stable set search_path = '' as 'select max(x), true from unnest(event_ids) as x'`,
+}
+
+func TestGivenOneRuleOfTheOrderBroken_WhenTheStoriesAreDelivered_ThenTheyNotice(t *testing.T) {
+	for rule, broken := range mutants {
+		t.Run(rule, func(t *testing.T) {
+			db := pgtest.New(t)
+			db.Exec(t, broken)
+			for _, s := range stories {
+				if !strings.Contains(strings.Join(s.apart, " "), rule) {
+					continue
+				}
+				ends := map[string]bool{}
+				var rights []bool
+				for _, order := range ordersOf(s) {
+					state, right := tolerantEnd(t, db, s, order)
+					ends[state] = true
+					rights = append(rights, right)
+				}
+				require.True(t, len(ends) > 1 || !rights[0], "%s: no order ended otherwise with the rule %q broken", s.name, rule)
+			}
+		})
+	}
+}
+
+// tolerantEnd is the end of a story under a broken rule, and whether it is right.
+func tolerantEnd(t *testing.T, db *pgtest.DB, s story, order []int) (state string, right bool) {
+	t.Helper()
+	tx, err := db.Pool.Begin(t.Context())
+	require.NoError(t, err)
+	defer func() { _ = tx.Rollback(t.Context()) }()
+	state, err = end(t.Context(), tx, s, order)
+	require.NoError(t, err)
+	require.NoError(t, tx.QueryRow(t.Context(), "select "+s.ends).Scan(&right))
+	return state, right
+}
