@@ -4240,7 +4240,7 @@ cross join lateral (
 ) as f
 where f.feature is not null;
 
-comment on view paidonce.item_features is 'The features of every subscription item: the price''s lookup_key, its products metadata, the mapping table.';
+comment on view paidonce.item_features is 'The features of every subscription item: the price''s lookup_key, its product''s metadata, the mapping table.';
 comment on column paidonce.item_features.subscription_id is 'The subscription.';
 comment on column paidonce.item_features.item_id is 'The item.';
 comment on column paidonce.item_features.price_id is 'Its price.';

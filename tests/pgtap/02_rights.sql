@@ -20,8 +20,10 @@ create view spec.documented_reads as
             ('credit_entries'), ('credit_balances'), ('entitlement_summaries'), ('entitlements'), ('item_features'), ('subscription_access')
         ) as v (relation)
     union all
-    values ('anon', 'products'), ('anon', 'prices'),
-        ('authenticated', 'settings (access_statuses)'), ('authenticated', 'price_grants (price_id, feature)');
+    select r.name, v.relation
+    from (values ('authenticated'), ('service_role')) as r (name), (values ('settings (access_statuses)'), ('price_grants (price_id, feature)')) as v (relation)
+    union all
+    values ('anon', 'products'), ('anon', 'prices');
 create view spec.documented_calls as
     select * from (values ('paidonce_edge', 'handle_stripe_event(jsonb)'), ('service_role', 'handle_stripe_event(jsonb)'),
         ('service_role', 'paidonce.link_customer(text,text)'), ('service_role', 'paidonce.spend_credits(text,bigint,text)'),
