@@ -26,6 +26,7 @@ type options struct {
 	delay         time.Duration
 	stored        int
 	profile       bool
+	only          []string
 }
 
 func main() {
@@ -47,13 +48,14 @@ func main() {
 func parse(args []string) (options, error) {
 	o := options{}
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
-	flags.IntVar(&o.rounds, "rounds", 7, "rounds; medians are taken over them")
-	flags.Float64Var(&o.seconds, "seconds", 1, "seconds of one measurement in one round")
+	flags.IntVar(&o.rounds, "rounds", 5, "rounds; medians are taken over them")
+	flags.Float64Var(&o.seconds, "seconds", 0.8, "seconds of one measurement in one round")
 	clients := flags.String("clients", "1,16", "numbers of parallel clients")
 	flags.IntVar(&o.subscriptions, "subscriptions", 5000, "subscriptions that the events are about")
 	flags.DurationVar(&o.delay, "delay", time.Millisecond, "network delay between handler and database, each way, in the delayed part (half of it is measured, too)")
 	flags.IntVar(&o.stored, "stored", 0, "measure only the claim: 50,000 stored events against this many (try 5000000)")
 	flags.BoolVar(&o.profile, "profile", false, "measure only where the time of a first delivery goes inside the server")
+	only := flags.String("only", "", "keys of the variants to measure, such as a,c (default all)")
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
@@ -63,6 +65,9 @@ func parse(args []string) (options, error) {
 			return o, fmt.Errorf("-clients: %q is no number of clients", text)
 		}
 		o.clients = append(o.clients, n)
+	}
+	if *only != "" {
+		o.only = strings.Split(*only, ",")
 	}
 	if o.rounds < 1 || o.seconds <= 0 || o.subscriptions < 1 || o.delay < 0 {
 		return o, errors.New("rounds, seconds and subscriptions must be more than none")

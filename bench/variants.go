@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -46,6 +47,9 @@ func (b *bench) variants(ctx context.Context) ([]*variant, error) {
 	}
 	var all []*variant
 	for _, m := range makers {
+		if !b.wanted(m.key) {
+			continue
+		}
 		v, err := b.variant(ctx, m.key, m.name)
 		if err != nil {
 			return nil, err
@@ -74,6 +78,9 @@ func (b *bench) delayed(ctx context.Context, oneWay time.Duration) ([]*variant, 
 		{"bh", handcodedOverHTTP, "postgres"},
 		{"d", paidonceOverHTTP, "paidonce_edge"},
 	} {
+		if !b.wanted(m.key) {
+			continue
+		}
 		v, err := b.variant(ctx, farKey(m.key, oneWay), m.name)
 		if err != nil {
 			return nil, err
@@ -93,6 +100,8 @@ func (b *bench) delayed(ctx context.Context, oneWay time.Duration) ([]*variant, 
 	}
 	return all, nil
 }
+
+func (b *bench) wanted(key string) bool { return len(b.only) == 0 || slices.Contains(b.only, key) }
 
 func farKey(key string, oneWay time.Duration) string { return key + "@" + oneWay.String() }
 

@@ -24,8 +24,8 @@ declare
     v_event    constant pg_catalog.jsonb := case when v_note = '{}' then $1 else $1 - 'paidonce' end;
     v_id       constant pg_catalog.text := paidonce.read_event_id(v_event);
     v_type     constant pg_catalog.text := v_event ->> 'type';
-    v_object   constant pg_catalog.text := paidonce.read_object_id(v_event #> '{data,object}');
-    v_customer constant pg_catalog.text := paidonce.read_customer_id(v_event #> '{data,object}');
+    v_object   constant pg_catalog.text := paidonce.read_object_id(paidonce.read_object(v_event));
+    v_customer constant pg_catalog.text := paidonce.read_customer_id(paidonce.read_object(v_event));
     v_handlers constant pg_catalog.text[] := paidonce.handlers_for(v_type);
     v_outcome  pg_catalog.text;
     v_attempt  integer;
@@ -44,7 +44,7 @@ begin
         event_id, event_type, object_id, customer_id, account, livemode, api_version, created,
         status, error, processed_at, received_at, repaired, payload
     ) values (
-        v_id, v_type, v_object, v_customer, v_event ->> 'account', paidonce.read_flag(v_event -> 'livemode'),
+        v_id, v_type, v_object, v_customer, paidonce.read_account(v_event), paidonce.read_flag(v_event -> 'livemode'),
         v_event ->> 'api_version', paidonce.read_time(v_event -> 'created'),
         v_outcome, v_error, case when v_error is null then v_began end, v_began,
         coalesce((v_note ->> 'repaired')::integer, 0), v_event

@@ -265,7 +265,7 @@ create table if not exists paidonce.outbox (
     constraint outbox_one_row_per_key unique (idempotency_key),
     constraint outbox_status_is_known check (status in ('pending', 'sent', 'dead')),
     constraint outbox_sent_has_its_time check ((status = 'sent') = (sent_at is not null)),
-    constraint outbox_lease_is_whole check ((lease_until is null) = (lease_token is null)),
+    constraint outbox_lease_has_its_token check (lease_until is null or lease_token is not null),
     constraint outbox_attempts_are_counted check (attempts >= 0),
     constraint outbox_action_is_a_name check (action ~ '^[a-z0-9_-]+(\.[a-z0-9_-]+)*$'),
     constraint outbox_key_fits_every_provider check (length(idempotency_key) between 1 and 255)
@@ -278,7 +278,7 @@ comment on column paidonce.outbox.next_attempt_at is 'Not sent before this time 
 comment on column paidonce.outbox.lease_until is 'A worker has it until then; null when no worker has it.';
 comment on column paidonce.outbox.first_attempt_at is 'When it was first tried: the key''s life at the provider counts from here.';
 comment on column paidonce.outbox.sent_at is 'When the provider accepted it; null unless the status is sent.';
-comment on column paidonce.outbox.lease_token is 'Fencing token: only the worker that holds it may settle the row.';
+comment on column paidonce.outbox.lease_token is 'Fencing token, one more with each claim: only the worker that holds the current one may settle the row.';
 comment on column paidonce.outbox.attempts is 'How often it was tried.';
 comment on column paidonce.outbox.event_id is 'The event whose effect wrote it; null where none did.';
 comment on column paidonce.outbox.action is 'What to do, such as email.welcome or stripe.refetch.';
@@ -778,7 +778,6 @@ create table if not exists paidonce.payments (
     amount_refunded bigint,
     credits bigint,
     is_final boolean not null default false,
-    link_known boolean not null default false,
     livemode boolean,
     payment_id text not null,
     kind text not null,
@@ -804,7 +803,6 @@ comment on column paidonce.payments.amount_paid is 'Amount received or captured,
 comment on column paidonce.payments.amount_refunded is 'Of a charge: refunded so far, in minor units; cumulative.';
 comment on column paidonce.payments.credits is 'Of a payment intent: credits from its metadata key credits; null when there is none.';
 comment on column paidonce.payments.is_final is 'The object is in a state that no event leaves.';
-comment on column paidonce.payments.link_known is 'Whether the object itself says if an invoice belongs to it; since API 2025-03-31 it does not.';
 comment on column paidonce.payments.livemode is 'Stripe''s livemode of the object.';
 comment on column paidonce.payments.payment_id is 'Stripe''s id of the payment intent (pi_...) or charge (ch_...).';
 comment on column paidonce.payments.kind is 'payment_intent or charge.';
@@ -825,6 +823,7 @@ create policy "only the owner reads payments" on paidonce.payments for all to pu
 call paidonce.only_grant('select', 'table paidonce.payments', variadic '{}');
 
 create table if not exists paidonce.purchase_objects (
+    link_known boolean not null default false,
     object_id text not null,
     kind text not null,
     purchase_id text not null,
@@ -834,6 +833,7 @@ create table if not exists paidonce.purchase_objects (
 ) with (fillfactor = 80);
 
 comment on table paidonce.purchase_objects is 'Which objects make one purchase: a session, its invoice, its payment intent, its charges. A row is made as soon as any of them is named, so that a refund and its payment always have a row to meet at.';
+comment on column paidonce.purchase_objects.link_known is 'Of a payment: it is known whether an invoice belongs to it. Until API 2025-03-31 the payment says so itself, since then only a refetch.';
 comment on column paidonce.purchase_objects.object_id is 'Id of the session, invoice, payment intent or charge.';
 comment on column paidonce.purchase_objects.kind is 'session, invoice or payment.';
 comment on column paidonce.purchase_objects.purchase_id is 'The purchase: the smallest id among its objects.';
@@ -1335,13 +1335,12 @@ security invoker
 set search_path = ''
 as $$
 begin
-    perform paidonce.request_refetch(event, 'invoice_payment', w.payment_id)
+    perform paidonce.request_refetch(event, 'invoice_payment_list', w.payment_id)
     from (
-        select min(o.object_id) as payment_id
+        select coalesce(min(o.object_id) filter (where o.object_id like 'pi\_%'), min(o.object_id)) as payment_id
         from paidonce.purchase_objects as o
-        left join paidonce.payments as p on p.payment_id = o.object_id
         where o.purchase_id = (select i.purchase_id from paidonce.purchase_objects as i where i.object_id = request_purchase_link.object_id)
-        having not bool_or(o.kind in ('invoice', 'session') or coalesce(p.link_known, false))
+        having not bool_or(o.kind in ('invoice', 'session') or o.link_known)
     ) as w;
 end
 $$;
@@ -1561,8 +1560,8 @@ begin
     if v_livemode is distinct from paidonce.read_flag(event -> 'livemode') and v_livemode is not null then
         return format('livemode is %s, this installation accepts %s', coalesce(event ->> 'livemode', 'missing'), case when v_livemode then 'true' else 'false' end);
     end if;
-    if v_account is distinct from event ->> 'account' and v_account is not null then
-        return format('account is %s, this installation accepts %s', coalesce(event ->> 'account', 'missing'), v_account);
+    if v_account is distinct from paidonce.read_account(event) and v_account is not null then
+        return format('account is %s, this installation accepts %s', coalesce(paidonce.read_account(event), 'missing'), v_account);
     end if;
     if paidonce.projection_of(event ->> 'type') is null and cardinality(handlers) = 0 then
         return format('no handler for %s', event ->> 'type');
@@ -1593,7 +1592,7 @@ security invoker
 set search_path = ''
 as $$
 declare
-    v_object   constant pg_catalog.jsonb := event #> '{data,object}';
+    v_object   constant pg_catalog.jsonb := paidonce.read_object(event);
     v_id       constant pg_catalog.text := paidonce.read_object_id(v_object);
     v_customer pg_catalog.text := paidonce.read_customer_id(v_object);
 begin
@@ -1607,7 +1606,7 @@ begin
         perform from paidonce.customers as c where c.customer_id = v_customer for update;
         if not found then
             insert into paidonce.customers (customer_id, account, livemode)
-            values (v_customer, event ->> 'account', paidonce.read_flag(event -> 'livemode'))
+            values (v_customer, paidonce.read_account(event), paidonce.read_flag(event -> 'livemode'))
             on conflict (customer_id) do nothing;
             perform from paidonce.customers as c where c.customer_id = v_customer for update;
         end if;
@@ -2102,7 +2101,10 @@ begin
     rivals := old_rivals;
     undecided := false;
 
-    if old_rank is null or (is_final, v_as_of, as_of_rank) > (old_final, coalesce(old_as_of, '-infinity'), old_rank) then
+    if event ->> 'type' = 'snapshot' then
+        winner := event; -- paidonce.apply_snapshot has made sure that nothing newer is kept
+        rivals := '{}';
+    elsif old_rank is null or (is_final, v_as_of, as_of_rank) > (old_final, coalesce(old_as_of, '-infinity'), old_rank) then
         winner := event;
         rivals := '{}';
     elsif event ->> 'id' = old_source then
@@ -2114,6 +2116,11 @@ begin
         if v_latest <> old_source then
             select e.payload into winner from paidonce.events as e where e.event_id = v_latest;
         end if;
+    end if;
+
+    -- A refetch of the same second may or may not have seen what this event tells.
+    if winner is null and old_source is null and v_as_of >= date_trunc('second', old_as_of) then
+        undecided := true;
     end if;
 end
 $$;
@@ -2141,6 +2148,9 @@ as $$
 declare
     v_status constant pg_catalog.text := object ->> 'status';
 begin
+    if event_type = 'snapshot' then
+        return 9000000000000000;
+    end if;
     return case
             when event_type like '%.trial_will_end' or event_type like '%.expiring' or event_type like '%.upcoming' then 0
             when event_type like '%.created' then 1
@@ -2175,6 +2185,60 @@ comment on function paidonce.rank_of(text, jsonb) is
 
 revoke all on function paidonce.rank_of(text, jsonb) from public;
 call paidonce.only_grant('execute', 'function paidonce.rank_of(text, jsonb)', variadic '{}');
+
+-- file: functions/outbox/claim_outbox.sql
+-- Purpose:   hand out due rows to a worker, each under a lease and a fencing token of its own. A row whose lease ran out is handed
+--            out again. Commit at once and send outside any transaction.
+-- Arguments: max_rows, at most so many rows; lease, how long the worker has them; actions, only these (exact, a family such as email.*),
+--            or null for all.
+-- Returns:   the rows, oldest due first. attempts counts this attempt.
+-- Raises:    22023 when an argument is out of range.
+-- Locks:     the rows handed out; rows that others have locked are passed over.
+create or replace function paidonce.claim_outbox(max_rows integer, lease interval, actions text[] default null)
+returns table (
+    id bigint, event_id text, action text, payload jsonb, idempotency_key text, attempts integer, lease_token bigint,
+    first_attempt_at timestamptz, created_at timestamptz
+)
+language plpgsql
+volatile
+security definer
+set search_path = ''
+as $$
+begin
+    if coalesce(max_rows, 0) not between 1 and 10000 or coalesce(lease, '0') <= '0' then
+        raise exception 'claim_outbox needs 1 to 10000 rows and a positive lease' using errcode = 'invalid_parameter_value';
+    end if;
+
+    -- Materialized, so that no plan can lock more rows than the limit.
+    return query
+    with due as materialized (
+        select o.id
+        from paidonce.outbox as o
+        where o.status = 'pending' and o.next_attempt_at <= clock_timestamp()
+            and (o.lease_until is null or o.lease_until <= clock_timestamp())
+            and (actions is null or exists (
+                select from unnest(actions) as a (name)
+                where o.action = a.name or (a.name like '%*' and starts_with(o.action, rtrim(a.name, '*')))))
+        order by o.next_attempt_at, o.id
+        limit max_rows
+        for update skip locked
+    )
+    update paidonce.outbox as o
+    set lease_until = clock_timestamp() + lease,
+        lease_token = coalesce(o.lease_token, 0) + 1,
+        attempts = o.attempts + 1,
+        first_attempt_at = coalesce(o.first_attempt_at, clock_timestamp())
+    from due
+    where o.id = due.id
+    returning o.id, o.event_id, o.action, o.payload, o.idempotency_key, o.attempts, o.lease_token, o.first_attempt_at, o.created_at;
+end
+$$;
+
+comment on function paidonce.claim_outbox(integer, interval, text[]) is
+    'Hands out due outbox rows to a worker, under a lease and a fencing token.';
+
+revoke all on function paidonce.claim_outbox(integer, interval, text[]) from public;
+call paidonce.only_grant('execute', 'function paidonce.claim_outbox(integer, interval, text[])', 'paidonce_worker');
 
 -- file: functions/outbox/enqueue.sql
 -- Purpose:   ask for an outside action (an e-mail, a call) as part of an event's effect. The row commits with
@@ -2231,6 +2295,9 @@ begin
     insert into paidonce.outbox as o (event_id, action, payload, idempotency_key)
     values (event ->> 'id', enqueue_once.action, enqueue_once.payload, enqueue_once.idempotency_key)
     on conflict on constraint outbox_one_row_per_key do nothing;
+    if found then
+        perform paidonce.notify_outbox();
+    end if;
 end
 $$;
 
@@ -2240,11 +2307,75 @@ comment on function paidonce.enqueue_once(text, jsonb, text, jsonb) is
 revoke all on function paidonce.enqueue_once(text, jsonb, text, jsonb) from public;
 call paidonce.only_grant('execute', 'function paidonce.enqueue_once(text, jsonb, text, jsonb)', variadic '{}');
 
+-- file: functions/outbox/notify_outbox.sql
+-- Purpose:   wake workers up when this transaction commits, as far as the setting notify asks for it. A transaction that notifies takes a
+--            lock of the whole server at its commit; gated lets one at a time do so, and polling finds what the others left.
+-- Arguments: none.
+-- Returns:   nothing.
+-- Raises:    nothing.
+-- Locks:     gated: an advisory lock of the transaction, only if it is free.
+create or replace function paidonce.notify_outbox()
+returns void
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+    v_notify constant pg_catalog.text := (select s.notify from paidonce.settings as s);
+begin
+    if v_notify = 'always' or (v_notify = 'gated' and pg_try_advisory_xact_lock(hashtextextended('paidonce.notify_outbox', 0))) then
+        perform pg_notify('paidonce_outbox', '');
+    end if;
+end
+$$;
+
+comment on function paidonce.notify_outbox() is
+    'Wakes outbox workers up at the commit, as far as the setting notify asks for it.';
+
+revoke all on function paidonce.notify_outbox() from public;
+call paidonce.only_grant('execute', 'function paidonce.notify_outbox()', variadic '{}');
+
+-- file: functions/outbox/prune_outbox.sql
+-- Purpose:   forget rows that are over: sent or dead for longer than an age.
+-- Arguments: older_than; max_rows, to keep each transaction short.
+-- Returns:   how many rows were deleted.
+-- Raises:    nothing.
+-- Locks:     the rows deleted.
+create or replace function paidonce.prune_outbox(older_than interval, max_rows integer default 10000)
+returns bigint
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+    v_deleted bigint;
+begin
+    with over as materialized (
+        select o.id
+        from paidonce.outbox as o
+        where o.status in ('sent', 'dead') and coalesce(o.sent_at, o.first_attempt_at, o.created_at) < clock_timestamp() - older_than
+        limit max_rows
+        for update skip locked
+    )
+    delete from paidonce.outbox as o using over where o.id = over.id;
+    get diagnostics v_deleted = row_count;
+    return v_deleted;
+end
+$$;
+
+comment on function paidonce.prune_outbox(interval, integer) is
+    'Deletes outbox rows that were sent or dead for longer than an age. Owner only.';
+
+revoke all on function paidonce.prune_outbox(interval, integer) from public;
+call paidonce.only_grant('execute', 'function paidonce.prune_outbox(interval, integer)', variadic '{}');
+
 -- file: functions/outbox/request_refetch.sql
--- Purpose:   ask a worker to fetch Stripe's current state of an object, since an event is only provisional.
--- Arguments: event, the cause; object_type, such as subscription; object_id.
+-- Purpose:   ask a worker to fetch Stripes current state of an object, since an event is only provisional.
+-- Arguments: event, the cause (its account is asked); object_type, such as subscription; object_id.
 -- Returns:   nothing. At most one request per object is pending; a further one joins it.
--- Raises:    nothing of its own.
+-- Raises:    nothing.
 -- Locks:     the new row.
 create or replace function paidonce.request_refetch(event jsonb, object_type text, object_id text)
 returns void
@@ -2268,18 +2399,119 @@ begin
         event ->> 'id',
         'stripe.refetch',
         jsonb_strip_nulls(jsonb_build_object('object', object_type, 'id', object_id, 'account', event ->> 'account')),
-        concat_ws(':', event ->> 'id', 'stripe.refetch', object_id),
+        concat_ws(':', coalesce(event ->> 'id', gen_random_uuid()::pg_catalog.text), 'stripe.refetch', object_id),
         v_key
     )
     on conflict do nothing;
+    perform paidonce.notify_outbox();
 end
 $$;
 
 comment on function paidonce.request_refetch(jsonb, text, text) is
-    'Asks a worker to fetch an object''s current state from Stripe; at most one request per object is pending.';
+    'Asks a worker to fetch an objects current state from Stripe; at most one request per object is pending.';
 
 revoke all on function paidonce.request_refetch(jsonb, text, text) from public;
 call paidonce.only_grant('execute', 'function paidonce.request_refetch(jsonb, text, text)', variadic '{}');
+
+-- file: functions/outbox/requeue_outbox.sql
+-- Purpose:   give a row another life: pending again, with fresh attempts, at once, under the same key and with the same payload.
+-- Arguments: id; force, to send again what was sent already.
+-- Returns:   true when it is pending now.
+-- Raises:    P0002 when there is no such row; 55000 when it was sent and force is not given, or a worker has it at this moment.
+-- Locks:     the row.
+create or replace function paidonce.requeue_outbox(id bigint, force boolean default false)
+returns boolean
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+    v_row pg_catalog.record;
+begin
+    select o.status, o.lease_until into v_row from paidonce.outbox as o where o.id = requeue_outbox.id for update;
+    if not found then
+        raise exception 'there is no outbox row %', id using errcode = 'no_data_found';
+    end if;
+    if v_row.status = 'sent' and not coalesce(force, false) then
+        raise exception 'outbox row % was sent', id
+            using errcode = 'object_not_in_prerequisite_state', hint = 'Force it to send it once more, under the same key.';
+    end if;
+    if v_row.lease_until > clock_timestamp() then
+        raise exception 'a worker has outbox row % until %', id, v_row.lease_until using errcode = 'object_not_in_prerequisite_state';
+    end if;
+
+    update paidonce.outbox as o
+    set status = 'pending', sent_at = null, attempts = 0, first_attempt_at = null, lease_until = null,
+        next_attempt_at = clock_timestamp(), error = null
+    where o.id = requeue_outbox.id;
+    perform paidonce.notify_outbox();
+    return true;
+exception
+    when unique_violation then
+        return false; -- the same refetch is pending already
+end
+$$;
+
+comment on function paidonce.requeue_outbox(bigint, boolean) is
+    'Makes an outbox row pending again, with fresh attempts under the same key. A sent one only by force.';
+
+revoke all on function paidonce.requeue_outbox(bigint, boolean) from public;
+call paidonce.only_grant('execute', 'function paidonce.requeue_outbox(bigint, boolean)', variadic '{}');
+
+-- file: functions/outbox/settle_outbox.sql
+-- Purpose:   write down what became of rows that a worker had. A worker whose lease was taken over changes nothing.
+-- Arguments: results, a JSON array of {id, lease_token, outcome, response, error, retry_after}: outcome is sent, retry (after retry_after seconds),
+--            dead, or release (given back untried: the attempt does not count).
+-- Returns:   ids of the rows that were settled; the others belong to another worker by now.
+-- Raises:    22023 when an outcome is unknown.
+-- Locks:     the rows, in order of their ids.
+create or replace function paidonce.settle_outbox(results jsonb)
+returns setof bigint
+language plpgsql
+volatile
+security definer
+set search_path = ''
+as $$
+begin
+    if exists (
+        select from jsonb_array_elements(results) as r (result)
+        where r.result ->> 'outcome' is null or r.result ->> 'outcome' not in ('sent', 'retry', 'dead', 'release')
+    ) then
+        raise exception 'an outcome is sent, retry, dead or release' using errcode = 'invalid_parameter_value';
+    end if;
+
+    return query
+    with settled as materialized (
+        select o.id, r.outcome, r.response, r.error, r.retry_after
+        from jsonb_to_recordset(results)
+            as r (id bigint, lease_token bigint, outcome pg_catalog.text, response pg_catalog.jsonb, error pg_catalog.text, retry_after double precision)
+        join paidonce.outbox as o on o.id = r.id and o.lease_token = r.lease_token and o.lease_until is not null and o.status = 'pending'
+        order by o.id
+        for update of o
+    )
+    update paidonce.outbox as o
+    set status = case s.outcome when 'sent' then 'sent' when 'dead' then 'dead' else 'pending' end,
+        sent_at = case s.outcome when 'sent' then clock_timestamp() end,
+        lease_until = null,
+        attempts = o.attempts - case s.outcome when 'release' then 1 else 0 end,
+        next_attempt_at = case s.outcome
+            when 'retry' then clock_timestamp() + coalesce(s.retry_after, 0) * interval '1 second'
+            else o.next_attempt_at
+        end,
+        response = coalesce(s.response, o.response),
+        error = case s.outcome when 'sent' then null when 'release' then o.error else s.error end
+    from settled as s
+    where o.id = s.id
+    returning o.id;
+end
+$$;
+
+comment on function paidonce.settle_outbox(jsonb) is
+    'Writes down what became of outbox rows that a worker had: sent, retry, dead or release.';
+
+revoke all on function paidonce.settle_outbox(jsonb) from public;
+call paidonce.only_grant('execute', 'function paidonce.settle_outbox(jsonb)', 'paidonce_worker');
 
 -- file: functions/project/project_checkout_session.sql
 -- Purpose:   keep a checkout session as last stated, link its customer to the user who checked out (client_reference_id, else
@@ -2560,7 +2792,9 @@ begin
         update paidonce.entitlement_summaries as o set generation = o.generation + 1, rivals = v_new.rivals where o.customer_id = v_id;
     end if;
 
-    perform paidonce.request_refetch(event, 'entitlements.active_entitlement_summary', v_id);
+    if event ->> 'type' <> 'snapshot' then
+        perform paidonce.request_refetch(event, 'entitlements.active_entitlement_summary', v_id);
+    end if;
 end
 $$;
 
@@ -2571,7 +2805,7 @@ revoke all on function paidonce.project_entitlement_summary(jsonb) from public;
 call paidonce.only_grant('execute', 'function paidonce.project_entitlement_summary(jsonb)', variadic '{}');
 
 -- file: functions/project/project_event.sql
--- Purpose:   apply the built-in effects of an event: keep the facts it states.
+-- Purpose:   apply the built-in effects of an event, or of a snapshot: keep the facts it states. Both go through the same projections.
 -- Arguments: event.
 -- Returns:   nothing.
 -- Raises:    nothing.
@@ -2583,8 +2817,13 @@ volatile
 security invoker
 set search_path = ''
 as $$
+declare
+    v_projection constant pg_catalog.text := case event ->> 'type'
+        when 'snapshot' then paidonce.projection_of_object(event #>> '{data,object,object}')
+        else paidonce.projection_of(event ->> 'type')
+    end;
 begin
-    case paidonce.projection_of(event ->> 'type')
+    case v_projection
         when 'customer' then perform paidonce.project_customer(event);
         when 'subscription' then perform paidonce.project_subscription(event);
         when 'checkout_session' then perform paidonce.project_checkout_session(event);
@@ -2596,6 +2835,8 @@ begin
         when 'product' then perform paidonce.project_product(event);
         when 'price' then perform paidonce.project_price(event);
         when 'entitlement_summary' then perform paidonce.project_entitlement_summary(event);
+        when 'invoice_payment_list' then perform paidonce.project_invoice_payment_list(event);
+        when 'thin_event' then perform paidonce.project_thin_event(event);
         else null;
     end case;
 end
@@ -2725,6 +2966,37 @@ comment on function paidonce.project_invoice_payment(jsonb) is
 revoke all on function paidonce.project_invoice_payment(jsonb) from public;
 call paidonce.only_grant('execute', 'function paidonce.project_invoice_payment(jsonb)', variadic '{}');
 
+-- file: functions/project/project_invoice_payment_list.sql
+-- Purpose:   keep which invoices a payment paid, as Stripes list of invoice payments says it: it knows now, even if there are none.
+-- Arguments: event, a snapshot of {object: invoice_payment_list, id: the payment, data: [invoice payments]}.
+-- Returns:   nothing.
+-- Raises:    nothing.
+-- Locks:     the purchases rows.
+create or replace function paidonce.project_invoice_payment_list(event jsonb)
+returns void
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+    v_payment constant pg_catalog.text := event #>> '{data,object,id}';
+begin
+    perform paidonce.join_purchase(null, null, paidonce.read_object_id(p.payment -> 'invoice'), array[v_payment])
+    from jsonb_array_elements(event #> '{data,object,data}') as p (payment)
+    where p.payment ->> 'status' is distinct from 'canceled';
+
+    update paidonce.purchase_objects as o set link_known = true where o.object_id = v_payment;
+    perform paidonce.settle_purchase(v_payment, event);
+end
+$$;
+
+comment on function paidonce.project_invoice_payment_list(jsonb) is
+    'Keeps which invoices a payment paid, as Stripe lists them.';
+
+revoke all on function paidonce.project_invoice_payment_list(jsonb) from public;
+call paidonce.only_grant('execute', 'function paidonce.project_invoice_payment_list(jsonb)', variadic '{}');
+
 -- file: functions/project/project_payment.sql
 -- Purpose:   keep a payment intent or charge as last stated, note what it belongs to, and grant what a payment intent with credits
 --            of its own bought.
@@ -2755,7 +3027,7 @@ begin
 
     insert into paidonce.payments as o (
         payment_id, account, livemode, as_of, as_of_rank, is_final, source_event, rivals,
-        kind, customer_id, status, amount, amount_paid, amount_refunded, currency, user_id, credits, link_known, created, data
+        kind, customer_id, status, amount, amount_paid, amount_refunded, currency, user_id, credits, created, data
     )
     select
         v_id, event ->> 'account', paidonce.read_flag(event -> 'livemode'), paidonce.read_time(v_new.winner -> 'created'),
@@ -2769,7 +3041,6 @@ begin
         v_object ->> 'currency',
         paidonce.read_metadata(v_object, (select s.user_id_metadata_key from paidonce.settings as s)),
         paidonce.read_credits(v_object),
-        v_object ? 'invoice',
         paidonce.read_time(v_object -> 'created'),
         v_object
     where v_new.winner is not null
@@ -2785,7 +3056,6 @@ begin
         currency = excluded.currency,
         user_id = excluded.user_id,
         credits = excluded.credits,
-        link_known = excluded.link_known,
         created = excluded.created,
         data = excluded.data;
 
@@ -2801,6 +3071,9 @@ begin
     perform paidonce.join_purchase(
         paidonce.read_customer_id(v_object), null, paidonce.read_payment_invoice_id(v_object), array[v_id] || paidonce.read_payment_ids(v_object)
     );
+    if v_object ? 'invoice' then
+        update paidonce.purchase_objects as o set link_known = true where o.object_id = v_id and not o.link_known;
+    end if;
     perform paidonce.settle_purchase(v_id, event);
 end
 $$;
@@ -3095,7 +3368,9 @@ begin
     end if;
 
     perform paidonce.link_from_metadata(event, event #> '{data,object}', paidonce.read_customer_id(event #> '{data,object}'));
-    perform paidonce.request_refetch(event, 'subscription', v_id);
+    if event ->> 'type' <> 'snapshot' then
+        perform paidonce.request_refetch(event, 'subscription', v_id);
+    end if;
 end
 $$;
 
@@ -3104,6 +3379,37 @@ comment on function paidonce.project_subscription(jsonb) is
 
 revoke all on function paidonce.project_subscription(jsonb) from public;
 call paidonce.only_grant('execute', 'function paidonce.project_subscription(jsonb)', variadic '{}');
+
+-- file: functions/project/project_thin_event.sql
+-- Purpose:   ask for a refetch of the object that a thin event speaks of: it carries no object itself. Its snapshot twin, where there is
+--            one, states the same fact and meets the same row.
+-- Arguments: event, a v2.core.event of a v1 resource (Stripe API 2026-09-30 and later).
+-- Returns:   nothing.
+-- Raises:    nothing.
+-- Locks:     the new outbox row.
+create or replace function paidonce.project_thin_event(event jsonb)
+returns void
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+    v_type constant pg_catalog.text := event #>> '{related_object,type}';
+begin
+    if paidonce.projection_of_object(v_type) is not null then
+        perform paidonce.request_refetch(
+            event || jsonb_build_object('account', paidonce.read_account(event)), v_type, event #>> '{related_object,id}'
+        );
+    end if;
+end
+$$;
+
+comment on function paidonce.project_thin_event(jsonb) is
+    'Asks for a refetch of the object that a thin event speaks of.';
+
+revoke all on function paidonce.project_thin_event(jsonb) from public;
+call paidonce.only_grant('execute', 'function paidonce.project_thin_event(jsonb)', variadic '{}');
 
 -- file: functions/project/projection_of.sql
 -- Purpose:   say which built-in projection an event type has. The one list of them.
@@ -3120,6 +3426,7 @@ set search_path = ''
 as $$
 begin
     return case
+        when event_type like 'v1.%' then 'thin_event'
         when event_type in ('customer.created', 'customer.updated', 'customer.deleted') then 'customer'
         when event_type like 'customer.subscription.%' then 'subscription'
         when event_type like 'checkout.session.%' then 'checkout_session'
@@ -3142,6 +3449,36 @@ comment on function paidonce.projection_of(text) is
 
 revoke all on function paidonce.projection_of(text) from public;
 call paidonce.only_grant('execute', 'function paidonce.projection_of(text)', variadic '{}');
+
+-- file: functions/project/projection_of_object.sql
+-- Purpose:   say which projection keeps an object of a type.
+-- Arguments: object_type, as Stripe names it.
+-- Returns:   the name of the projection, or null when no table keeps it.
+-- Raises:    nothing.
+-- Locks:     nothing.
+create or replace function paidonce.projection_of_object(object_type text)
+returns text
+language plpgsql
+immutable
+security invoker
+set search_path = ''
+as $$
+begin
+    return case
+        when object_type in ('customer', 'subscription', 'invoice', 'invoice_payment', 'invoice_payment_list', 'refund', 'dispute', 'product', 'price') then object_type
+        when object_type = 'plan' then 'price'
+        when object_type in ('payment_intent', 'charge') then 'payment'
+        when object_type = 'checkout.session' then 'checkout_session'
+        when object_type = 'entitlements.active_entitlement_summary' then 'entitlement_summary'
+    end;
+end
+$$;
+
+comment on function paidonce.projection_of_object(text) is
+    'Which projection keeps an object of a type, or null.';
+
+revoke all on function paidonce.projection_of_object(text) from public;
+call paidonce.only_grant('execute', 'function paidonce.projection_of_object(text)', variadic '{}');
 
 -- file: functions/project/replace_invoice_lines.sql
 -- Purpose:   make the lines of an invoice those of its newest statement. Credits once fixed stay as they are.
@@ -3238,6 +3575,30 @@ comment on function paidonce.replace_subscription_items(text, jsonb) is
 revoke all on function paidonce.replace_subscription_items(text, jsonb) from public;
 call paidonce.only_grant('execute', 'function paidonce.replace_subscription_items(text, jsonb)', variadic '{}');
 
+-- file: functions/read/read_account.sql
+-- Purpose:   read which connected account an event comes from.
+-- Arguments: event: account of a snapshot event, context of a thin one.
+-- Returns:   the account id (acct_...), or null for the platforms own.
+-- Raises:    nothing.
+-- Locks:     nothing.
+create or replace function paidonce.read_account(event jsonb)
+returns text
+language plpgsql
+immutable
+security invoker
+set search_path = ''
+as $$
+begin
+    return coalesce(event ->> 'account', event ->> 'context');
+end
+$$;
+
+comment on function paidonce.read_account(jsonb) is
+    'Connected account an event comes from; null for the platform''s own.';
+
+revoke all on function paidonce.read_account(jsonb) from public;
+call paidonce.only_grant('execute', 'function paidonce.read_account(jsonb)', variadic '{}');
+
 -- file: functions/read/read_credits.sql
 -- Purpose:   read how many credits an object's metadata promises.
 -- Arguments: object, a price, plan, product, session or payment intent.
@@ -3293,9 +3654,9 @@ call paidonce.only_grant('execute', 'function paidonce.read_customer_id(jsonb)',
 
 -- file: functions/read/read_event_id.sql
 -- Purpose:   check that a value is a Stripe event and read its id.
--- Arguments: event.
+-- Arguments: event, a snapshot event or a thin one.
 -- Returns:   the id (evt_...).
--- Raises:    PO400 when id, type or data.object is missing or not of its kind.
+-- Raises:    PO400 when id, type or data.object (of a thin event: nothing more) is missing or not of its kind.
 -- Locks:     nothing.
 create or replace function paidonce.read_event_id(event jsonb)
 returns text
@@ -3308,11 +3669,10 @@ begin
     if jsonb_typeof(event) is distinct from 'object'
         or jsonb_typeof(event -> 'id') is distinct from 'string'
         or jsonb_typeof(event -> 'type') is distinct from 'string'
-        or jsonb_typeof(event #> '{data,object}') is distinct from 'object'
+        or (jsonb_typeof(event #> '{data,object}') is distinct from 'object' and event ->> 'object' is distinct from 'v2.core.event')
         or length(event ->> 'id') not between 1 and 255
         or length(event ->> 'type') not between 1 and 255 then
-        raise exception 'not a Stripe event: it needs an id, a type and a data.object'
-            using errcode = 'PO400', hint = 'Point a snapshot (not a thin) event destination here.';
+        raise exception 'not a Stripe event: it needs an id, a type and a data.object' using errcode = 'PO400';
     end if;
     return event ->> 'id';
 end
@@ -3800,6 +4160,35 @@ comment on function paidonce.read_metadata(jsonb, text) is
 revoke all on function paidonce.read_metadata(jsonb, text) from public;
 call paidonce.only_grant('execute', 'function paidonce.read_metadata(jsonb, text)', variadic '{}');
 
+-- file: functions/read/read_object.sql
+-- Purpose:   read the object an event is about.
+-- Arguments: event, a snapshot event, or a thin one, which only names its object.
+-- Returns:   data.object; of a thin event {id, object: its type}; null where it names none.
+-- Raises:    nothing.
+-- Locks:     nothing.
+create or replace function paidonce.read_object(event jsonb)
+returns jsonb
+language plpgsql
+immutable
+security invoker
+set search_path = ''
+as $$
+begin
+    return case
+        when event ->> 'object' = 'v2.core.event' then jsonb_build_object(
+            'id', event #> '{related_object,id}', 'object', event #> '{related_object,type}'
+        )
+        else event #> '{data,object}'
+    end;
+end
+$$;
+
+comment on function paidonce.read_object(jsonb) is
+    'The object an event is about; of a thin event its id and type.';
+
+revoke all on function paidonce.read_object(jsonb) from public;
+call paidonce.only_grant('execute', 'function paidonce.read_object(jsonb)', variadic '{}');
+
 -- file: functions/read/read_object_id.sql
 -- Purpose:   read the id of an object, or of a reference to one.
 -- Arguments: object, a whole (or expanded) object, or its id as a JSON string.
@@ -4046,8 +4435,8 @@ revoke all on function paidonce.read_subscription_period(jsonb) from public;
 call paidonce.only_grant('execute', 'function paidonce.read_subscription_period(jsonb)', variadic '{}');
 
 -- file: functions/read/read_time.sql
--- Purpose:   read one of Stripe's times.
--- Arguments: value, seconds since 1970 as a JSON number.
+-- Purpose:   read one of Stripes times.
+-- Arguments: value, seconds since 1970 as a JSON number, or (thin events) an ISO 8601 time in UTC.
 -- Returns:   the time (UTC), or null when it is absent, null or no time before the year 10000.
 -- Raises:    nothing.
 -- Locks:     nothing.
@@ -4062,15 +4451,159 @@ begin
     if jsonb_typeof(value) = 'number' and (value #>> '{}')::numeric between 0 and 253402300799 then
         return to_timestamp((value #>> '{}')::double precision);
     end if;
+    if value #>> '{}' ~ '^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]+)?Z$'
+        or value #>> '{}' ~ '^[0-9]{4}-(0[13-9]|1[0-2])-(29|30)T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]+)?Z$'
+        or value #>> '{}' ~ '^[0-9]{4}-(0[13578]|1[02])-31T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]+)?Z$' then
+        return (value #>> '{}')::pg_catalog.timestamptz;
+    end if;
     return null;
 end
 $$;
 
 comment on function paidonce.read_time(jsonb) is
-    'A Stripe time (seconds since 1970, UTC) as timestamptz; null where it is absent or no time.';
+    'A Stripe time (seconds since 1970, or ISO 8601 in thin events) as timestamptz; null where it is absent or no time.';
 
 revoke all on function paidonce.read_time(jsonb) from public;
 call paidonce.only_grant('execute', 'function paidonce.read_time(jsonb)', variadic '{}');
+
+-- file: functions/snapshot/apply_snapshot.sql
+-- Purpose:   apply Stripes current state of an object, as fetched. It has the last word over events, unless one arrived while it was being
+--            fetched: then it is asked for again.
+-- Arguments: object, as Stripes API answered ({id, object, deleted: true} where it is gone); a key "paidonce": {"account"} may name its connected
+--            account. observed_at, the Date header of that answer: Stripes clock, like created. generation, as paidonce.generation_of gave it
+--            before the request.
+-- Returns:   applied; moved, when an event arrived meanwhile and the object was asked for again; older, when a later answer was applied already.
+-- Raises:    22023 when the object has no id, no type or one that is not kept; else as handle_stripe_event.
+-- Locks:     as an event about the object.
+create or replace function paidonce.apply_snapshot(object jsonb, observed_at timestamptz, generation bigint)
+returns text
+language plpgsql
+volatile
+security definer
+set search_path = ''
+as $$
+declare
+    v_type    constant pg_catalog.text := object ->> 'object';
+    v_id      constant pg_catalog.text := coalesce(paidonce.read_object_id(object), paidonce.read_customer_id(object));
+    v_object  pg_catalog.jsonb := object - 'paidonce';
+    v_account pg_catalog.text := object #>> '{paidonce,account}';
+    v_kept    pg_catalog.record;
+    v_event   pg_catalog.jsonb;
+begin
+    perform paidonce.require_read_committed();
+    if v_id is null or observed_at is null or paidonce.projection_of_object(v_type) is null then
+        raise exception 'apply_snapshot needs an object with an id, of a type that is kept, and the time of the answer; got %',
+            coalesce(v_type, 'no object') using errcode = 'invalid_parameter_value';
+    end if;
+
+    v_event := jsonb_build_object('type', 'snapshot', 'created', extract(epoch from observed_at), 'data', jsonb_build_object('object', v_object));
+    perform paidonce.lock_subject(v_event);
+    select s.* into v_kept from paidonce.stated(v_type, v_id) as s;
+    v_account := coalesce(v_account, v_kept.account);
+
+    if coalesce(v_kept.generation, 0) <> coalesce(apply_snapshot.generation, 0) then
+        perform paidonce.request_refetch(jsonb_build_object('account', v_account), v_type, v_id);
+        return 'moved';
+    end if;
+    if v_kept.as_of > observed_at then
+        return 'older';
+    end if;
+
+    if paidonce.read_flag(v_object -> 'deleted') then
+        v_object := coalesce(v_kept.data, '{}') || case v_type
+            when 'subscription' then jsonb_build_object('status', 'canceled', 'ended_at', extract(epoch from observed_at)::bigint)
+            when 'invoice' then jsonb_build_object('status', 'void')
+            else '{}'
+        end || v_object;
+    end if;
+    perform paidonce.project_event(jsonb_strip_nulls(jsonb_build_object('account', v_account, 'livemode', v_object -> 'livemode'))
+        || jsonb_set(v_event, '{data,object}', v_object));
+    return 'applied';
+end
+$$;
+
+comment on function paidonce.apply_snapshot(jsonb, timestamptz, bigint) is
+    'Applies Stripes current state of an object: the last word over events, unless one arrived meanwhile. Returns applied, moved or older.';
+
+revoke all on function paidonce.apply_snapshot(jsonb, timestamptz, bigint) from public;
+call paidonce.only_grant('execute', 'function paidonce.apply_snapshot(jsonb, timestamptz, bigint)', 'paidonce_worker');
+
+-- file: functions/snapshot/generation_of.sql
+-- Purpose:   tell how many times an object was spoken of, to be read before it is fetched.
+-- Arguments: object_type, as Stripe names it; object_id (of an entitlement summary: its customer).
+-- Returns:   the generation of its row; 0 when there is none.
+-- Raises:    nothing.
+-- Locks:     nothing.
+create or replace function paidonce.generation_of(object_type text, object_id text)
+returns bigint
+language plpgsql
+stable
+security definer
+set search_path = ''
+as $$
+begin
+    return coalesce((select s.generation from paidonce.stated(object_type, object_id) as s), 0);
+end
+$$;
+
+comment on function paidonce.generation_of(text, text) is
+    'How many times an object was spoken of; read it before fetching the object, hand it to paidonce.apply_snapshot.';
+
+revoke all on function paidonce.generation_of(text, text) from public;
+call paidonce.only_grant('execute', 'function paidonce.generation_of(text, text)', 'paidonce_worker');
+
+-- file: functions/snapshot/stated.sql
+-- Purpose:   read what is kept of an object, whatever its type.
+-- Arguments: object_type, as Stripe names it; object_id (of an entitlement summary: its customer).
+-- Returns:   its rows generation, as_of, source_event, account and data; no row when it is not kept.
+-- Raises:    nothing.
+-- Locks:     nothing.
+create or replace function paidonce.stated(object_type text, object_id text)
+returns table (generation bigint, as_of timestamptz, source_event text, account text, data jsonb)
+language plpgsql
+stable
+security invoker
+set search_path = ''
+as $$
+begin
+    return query
+    select o.generation, o.as_of, o.source_event, o.account, o.data from paidonce.customers as o
+    where object_type = 'customer' and o.customer_id = object_id
+    union all
+    select o.generation, o.as_of, o.source_event, o.account, o.data from paidonce.subscriptions as o
+    where object_type = 'subscription' and o.subscription_id = object_id
+    union all
+    select o.generation, o.as_of, o.source_event, o.account, o.data from paidonce.checkout_sessions as o
+    where object_type = 'checkout.session' and o.session_id = object_id
+    union all
+    select o.generation, o.as_of, o.source_event, o.account, o.data from paidonce.invoices as o
+    where object_type = 'invoice' and o.invoice_id = object_id
+    union all
+    select o.generation, o.as_of, o.source_event, o.account, o.data from paidonce.payments as o
+    where object_type in ('payment_intent', 'charge') and o.payment_id = object_id
+    union all
+    select o.generation, o.as_of, o.source_event, o.account, o.data from paidonce.refunds as o
+    where object_type = 'refund' and o.refund_id = object_id
+    union all
+    select o.generation, o.as_of, o.source_event, o.account, o.data from paidonce.disputes as o
+    where object_type = 'dispute' and o.dispute_id = object_id
+    union all
+    select o.generation, o.as_of, o.source_event, o.account, o.data from paidonce.products as o
+    where object_type = 'product' and o.product_id = object_id
+    union all
+    select o.generation, o.as_of, o.source_event, o.account, o.data from paidonce.prices as o
+    where object_type in ('price', 'plan') and o.price_id = object_id
+    union all
+    select o.generation, o.as_of, o.source_event, o.account, o.data from paidonce.entitlement_summaries as o
+    where object_type = 'entitlements.active_entitlement_summary' and o.customer_id = object_id;
+end
+$$;
+
+comment on function paidonce.stated(text, text) is
+    'What is kept of an object, whatever its type.';
+
+revoke all on function paidonce.stated(text, text) from public;
+call paidonce.only_grant('execute', 'function paidonce.stated(text, text)', variadic '{}');
 
 -- file: functions/handle_stripe_event.sql
 -- Purpose:   take one verified Stripe event and apply its business effect exactly once, however often, in
@@ -4099,8 +4632,8 @@ declare
     v_event    constant pg_catalog.jsonb := case when v_note = '{}' then $1 else $1 - 'paidonce' end;
     v_id       constant pg_catalog.text := paidonce.read_event_id(v_event);
     v_type     constant pg_catalog.text := v_event ->> 'type';
-    v_object   constant pg_catalog.text := paidonce.read_object_id(v_event #> '{data,object}');
-    v_customer constant pg_catalog.text := paidonce.read_customer_id(v_event #> '{data,object}');
+    v_object   constant pg_catalog.text := paidonce.read_object_id(paidonce.read_object(v_event));
+    v_customer constant pg_catalog.text := paidonce.read_customer_id(paidonce.read_object(v_event));
     v_handlers constant pg_catalog.text[] := paidonce.handlers_for(v_type);
     v_outcome  pg_catalog.text;
     v_attempt  integer;
@@ -4119,7 +4652,7 @@ begin
         event_id, event_type, object_id, customer_id, account, livemode, api_version, created,
         status, error, processed_at, received_at, repaired, payload
     ) values (
-        v_id, v_type, v_object, v_customer, v_event ->> 'account', paidonce.read_flag(v_event -> 'livemode'),
+        v_id, v_type, v_object, v_customer, paidonce.read_account(v_event), paidonce.read_flag(v_event -> 'livemode'),
         v_event ->> 'api_version', paidonce.read_time(v_event -> 'created'),
         v_outcome, v_error, case when v_error is null then v_began end, v_began,
         coalesce((v_note ->> 'repaired')::integer, 0), v_event
@@ -4303,9 +4836,8 @@ select
 from (
     select o.purchase_id, min(o.customer_id) as customer_id, array_agg(o.object_id) as ids,
         bool_or(o.kind = 'invoice') as has_invoice, bool_or(o.kind = 'session') as has_session,
-        bool_or(o.kind in ('invoice', 'session') or coalesce(y.link_known, false)) as known
+        bool_or(o.kind in ('invoice', 'session') or o.link_known) as known
     from paidonce.purchase_objects as o
-    left join paidonce.payments as y on y.payment_id = o.object_id
     group by o.purchase_id
 ) as p
 left join paidonce.customers as c on c.customer_id = p.customer_id

@@ -21,7 +21,7 @@ create table if not exists paidonce.outbox (
     constraint outbox_one_row_per_key unique (idempotency_key),
     constraint outbox_status_is_known check (status in ('pending', 'sent', 'dead')),
     constraint outbox_sent_has_its_time check ((status = 'sent') = (sent_at is not null)),
-    constraint outbox_lease_is_whole check ((lease_until is null) = (lease_token is null)),
+    constraint outbox_lease_has_its_token check (lease_until is null or lease_token is not null),
     constraint outbox_attempts_are_counted check (attempts >= 0),
     constraint outbox_action_is_a_name check (action ~ '^[a-z0-9_-]+(\.[a-z0-9_-]+)*$'),
     constraint outbox_key_fits_every_provider check (length(idempotency_key) between 1 and 255)
@@ -34,7 +34,7 @@ comment on column paidonce.outbox.next_attempt_at is 'Not sent before this time 
 comment on column paidonce.outbox.lease_until is 'A worker has it until then; null when no worker has it.';
 comment on column paidonce.outbox.first_attempt_at is 'When it was first tried: the key''s life at the provider counts from here.';
 comment on column paidonce.outbox.sent_at is 'When the provider accepted it; null unless the status is sent.';
-comment on column paidonce.outbox.lease_token is 'Fencing token: only the worker that holds it may settle the row.';
+comment on column paidonce.outbox.lease_token is 'Fencing token, one more with each claim: only the worker that holds the current one may settle the row.';
 comment on column paidonce.outbox.attempts is 'How often it was tried.';
 comment on column paidonce.outbox.event_id is 'The event whose effect wrote it; null where none did.';
 comment on column paidonce.outbox.action is 'What to do, such as email.welcome or stripe.refetch.';

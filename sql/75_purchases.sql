@@ -173,7 +173,6 @@ create table if not exists paidonce.payments (
     amount_refunded bigint,
     credits bigint,
     is_final boolean not null default false,
-    link_known boolean not null default false,
     livemode boolean,
     payment_id text not null,
     kind text not null,
@@ -199,7 +198,6 @@ comment on column paidonce.payments.amount_paid is 'Amount received or captured,
 comment on column paidonce.payments.amount_refunded is 'Of a charge: refunded so far, in minor units; cumulative.';
 comment on column paidonce.payments.credits is 'Of a payment intent: credits from its metadata key credits; null when there is none.';
 comment on column paidonce.payments.is_final is 'The object is in a state that no event leaves.';
-comment on column paidonce.payments.link_known is 'Whether the object itself says if an invoice belongs to it; since API 2025-03-31 it does not.';
 comment on column paidonce.payments.livemode is 'Stripe''s livemode of the object.';
 comment on column paidonce.payments.payment_id is 'Stripe''s id of the payment intent (pi_...) or charge (ch_...).';
 comment on column paidonce.payments.kind is 'payment_intent or charge.';
@@ -220,6 +218,7 @@ create policy "only the owner reads payments" on paidonce.payments for all to pu
 call paidonce.only_grant('select', 'table paidonce.payments', variadic '{}');
 
 create table if not exists paidonce.purchase_objects (
+    link_known boolean not null default false,
     object_id text not null,
     kind text not null,
     purchase_id text not null,
@@ -229,6 +228,7 @@ create table if not exists paidonce.purchase_objects (
 ) with (fillfactor = 80);
 
 comment on table paidonce.purchase_objects is 'Which objects make one purchase: a session, its invoice, its payment intent, its charges. A row is made as soon as any of them is named, so that a refund and its payment always have a row to meet at.';
+comment on column paidonce.purchase_objects.link_known is 'Of a payment: it is known whether an invoice belongs to it. Until API 2025-03-31 the payment says so itself, since then only a refetch.';
 comment on column paidonce.purchase_objects.object_id is 'Id of the session, invoice, payment intent or charge.';
 comment on column paidonce.purchase_objects.kind is 'session, invoice or payment.';
 comment on column paidonce.purchase_objects.purchase_id is 'The purchase: the smallest id among its objects.';

@@ -11,13 +11,12 @@ security invoker
 set search_path = ''
 as $$
 begin
-    perform paidonce.request_refetch(event, 'invoice_payment', w.payment_id)
+    perform paidonce.request_refetch(event, 'invoice_payment_list', w.payment_id)
     from (
-        select min(o.object_id) as payment_id
+        select coalesce(min(o.object_id) filter (where o.object_id like 'pi\_%'), min(o.object_id)) as payment_id
         from paidonce.purchase_objects as o
-        left join paidonce.payments as p on p.payment_id = o.object_id
         where o.purchase_id = (select i.purchase_id from paidonce.purchase_objects as i where i.object_id = request_purchase_link.object_id)
-        having not bool_or(o.kind in ('invoice', 'session') or coalesce(p.link_known, false))
+        having not bool_or(o.kind in ('invoice', 'session') or o.link_known)
     ) as w;
 end
 $$;

@@ -19,8 +19,8 @@ begin
     if v_livemode is distinct from paidonce.read_flag(event -> 'livemode') and v_livemode is not null then
         return format('livemode is %s, this installation accepts %s', coalesce(event ->> 'livemode', 'missing'), case when v_livemode then 'true' else 'false' end);
     end if;
-    if v_account is distinct from event ->> 'account' and v_account is not null then
-        return format('account is %s, this installation accepts %s', coalesce(event ->> 'account', 'missing'), v_account);
+    if v_account is distinct from paidonce.read_account(event) and v_account is not null then
+        return format('account is %s, this installation accepts %s', coalesce(paidonce.read_account(event), 'missing'), v_account);
     end if;
     if paidonce.projection_of(event ->> 'type') is null and cardinality(handlers) = 0 then
         return format('no handler for %s', event ->> 'type');

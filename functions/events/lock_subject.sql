@@ -13,7 +13,7 @@ security invoker
 set search_path = ''
 as $$
 declare
-    v_object   constant pg_catalog.jsonb := event #> '{data,object}';
+    v_object   constant pg_catalog.jsonb := paidonce.read_object(event);
     v_id       constant pg_catalog.text := paidonce.read_object_id(v_object);
     v_customer pg_catalog.text := paidonce.read_customer_id(v_object);
 begin
@@ -27,7 +27,7 @@ begin
         perform from paidonce.customers as c where c.customer_id = v_customer for update;
         if not found then
             insert into paidonce.customers (customer_id, account, livemode)
-            values (v_customer, event ->> 'account', paidonce.read_flag(event -> 'livemode'))
+            values (v_customer, paidonce.read_account(event), paidonce.read_flag(event -> 'livemode'))
             on conflict (customer_id) do nothing;
             perform from paidonce.customers as c where c.customer_id = v_customer for update;
         end if;

@@ -24,7 +24,10 @@ begin
     rivals := old_rivals;
     undecided := false;
 
-    if old_rank is null or (is_final, v_as_of, as_of_rank) > (old_final, coalesce(old_as_of, '-infinity'), old_rank) then
+    if event ->> 'type' = 'snapshot' then
+        winner := event; -- paidonce.apply_snapshot has made sure that nothing newer is kept
+        rivals := '{}';
+    elsif old_rank is null or (is_final, v_as_of, as_of_rank) > (old_final, coalesce(old_as_of, '-infinity'), old_rank) then
         winner := event;
         rivals := '{}';
     elsif event ->> 'id' = old_source then
@@ -36,6 +39,11 @@ begin
         if v_latest <> old_source then
             select e.payload into winner from paidonce.events as e where e.event_id = v_latest;
         end if;
+    end if;
+
+    -- A refetch of the same second may or may not have seen what this event tells.
+    if winner is null and old_source is null and v_as_of >= date_trunc('second', old_as_of) then
+        undecided := true;
     end if;
 end
 $$;

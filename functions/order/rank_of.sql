@@ -14,6 +14,9 @@ as $$
 declare
     v_status constant pg_catalog.text := object ->> 'status';
 begin
+    if event_type = 'snapshot' then
+        return 9000000000000000;
+    end if;
     return case
             when event_type like '%.trial_will_end' or event_type like '%.expiring' or event_type like '%.upcoming' then 0
             when event_type like '%.created' then 1

@@ -20,6 +20,9 @@ begin
     insert into paidonce.outbox as o (event_id, action, payload, idempotency_key)
     values (event ->> 'id', enqueue_once.action, enqueue_once.payload, enqueue_once.idempotency_key)
     on conflict on constraint outbox_one_row_per_key do nothing;
+    if found then
+        perform paidonce.notify_outbox();
+    end if;
 end
 $$;
 

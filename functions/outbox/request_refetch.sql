@@ -1,7 +1,7 @@
--- Purpose:   ask a worker to fetch Stripe's current state of an object, since an event is only provisional.
--- Arguments: event, the cause; object_type, such as subscription; object_id.
+-- Purpose:   ask a worker to fetch Stripes current state of an object, since an event is only provisional.
+-- Arguments: event, the cause (its account is asked); object_type, such as subscription; object_id.
 -- Returns:   nothing. At most one request per object is pending; a further one joins it.
--- Raises:    nothing of its own.
+-- Raises:    nothing.
 -- Locks:     the new row.
 create or replace function paidonce.request_refetch(event jsonb, object_type text, object_id text)
 returns void
@@ -25,15 +25,16 @@ begin
         event ->> 'id',
         'stripe.refetch',
         jsonb_strip_nulls(jsonb_build_object('object', object_type, 'id', object_id, 'account', event ->> 'account')),
-        concat_ws(':', event ->> 'id', 'stripe.refetch', object_id),
+        concat_ws(':', coalesce(event ->> 'id', gen_random_uuid()::pg_catalog.text), 'stripe.refetch', object_id),
         v_key
     )
     on conflict do nothing;
+    perform paidonce.notify_outbox();
 end
 $$;
 
 comment on function paidonce.request_refetch(jsonb, text, text) is
-    'Asks a worker to fetch an object''s current state from Stripe; at most one request per object is pending.';
+    'Asks a worker to fetch an objects current state from Stripe; at most one request per object is pending.';
 
 revoke all on function paidonce.request_refetch(jsonb, text, text) from public;
 call paidonce.only_grant('execute', 'function paidonce.request_refetch(jsonb, text, text)', variadic '{}');

@@ -53,7 +53,9 @@ begin
         update paidonce.entitlement_summaries as o set generation = o.generation + 1, rivals = v_new.rivals where o.customer_id = v_id;
     end if;
 
-    perform paidonce.request_refetch(event, 'entitlements.active_entitlement_summary', v_id);
+    if event ->> 'type' <> 'snapshot' then
+        perform paidonce.request_refetch(event, 'entitlements.active_entitlement_summary', v_id);
+    end if;
 end
 $$;
 

@@ -1,4 +1,4 @@
--- Purpose:   apply the built-in effects of an event: keep the facts it states.
+-- Purpose:   apply the built-in effects of an event, or of a snapshot: keep the facts it states. Both go through the same projections.
 -- Arguments: event.
 -- Returns:   nothing.
 -- Raises:    nothing.
@@ -10,8 +10,13 @@ volatile
 security invoker
 set search_path = ''
 as $$
+declare
+    v_projection constant pg_catalog.text := case event ->> 'type'
+        when 'snapshot' then paidonce.projection_of_object(event #>> '{data,object,object}')
+        else paidonce.projection_of(event ->> 'type')
+    end;
 begin
-    case paidonce.projection_of(event ->> 'type')
+    case v_projection
         when 'customer' then perform paidonce.project_customer(event);
         when 'subscription' then perform paidonce.project_subscription(event);
         when 'checkout_session' then perform paidonce.project_checkout_session(event);
@@ -23,6 +28,8 @@ begin
         when 'product' then perform paidonce.project_product(event);
         when 'price' then perform paidonce.project_price(event);
         when 'entitlement_summary' then perform paidonce.project_entitlement_summary(event);
+        when 'invoice_payment_list' then perform paidonce.project_invoice_payment_list(event);
+        when 'thin_event' then perform paidonce.project_thin_event(event);
         else null;
     end case;
 end

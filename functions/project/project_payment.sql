@@ -27,7 +27,7 @@ begin
 
     insert into paidonce.payments as o (
         payment_id, account, livemode, as_of, as_of_rank, is_final, source_event, rivals,
-        kind, customer_id, status, amount, amount_paid, amount_refunded, currency, user_id, credits, link_known, created, data
+        kind, customer_id, status, amount, amount_paid, amount_refunded, currency, user_id, credits, created, data
     )
     select
         v_id, event ->> 'account', paidonce.read_flag(event -> 'livemode'), paidonce.read_time(v_new.winner -> 'created'),
@@ -41,7 +41,6 @@ begin
         v_object ->> 'currency',
         paidonce.read_metadata(v_object, (select s.user_id_metadata_key from paidonce.settings as s)),
         paidonce.read_credits(v_object),
-        v_object ? 'invoice',
         paidonce.read_time(v_object -> 'created'),
         v_object
     where v_new.winner is not null
@@ -57,7 +56,6 @@ begin
         currency = excluded.currency,
         user_id = excluded.user_id,
         credits = excluded.credits,
-        link_known = excluded.link_known,
         created = excluded.created,
         data = excluded.data;
 
@@ -73,6 +71,9 @@ begin
     perform paidonce.join_purchase(
         paidonce.read_customer_id(v_object), null, paidonce.read_payment_invoice_id(v_object), array[v_id] || paidonce.read_payment_ids(v_object)
     );
+    if v_object ? 'invoice' then
+        update paidonce.purchase_objects as o set link_known = true where o.object_id = v_id and not o.link_known;
+    end if;
     perform paidonce.settle_purchase(v_id, event);
 end
 $$;

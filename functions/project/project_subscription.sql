@@ -56,7 +56,9 @@ begin
     end if;
 
     perform paidonce.link_from_metadata(event, event #> '{data,object}', paidonce.read_customer_id(event #> '{data,object}'));
-    perform paidonce.request_refetch(event, 'subscription', v_id);
+    if event ->> 'type' <> 'snapshot' then
+        perform paidonce.request_refetch(event, 'subscription', v_id);
+    end if;
 end
 $$;
 

@@ -12,6 +12,7 @@ set search_path = ''
 as $$
 begin
     return case
+        when event_type like 'v1.%' then 'thin_event'
         when event_type in ('customer.created', 'customer.updated', 'customer.deleted') then 'customer'
         when event_type like 'customer.subscription.%' then 'subscription'
         when event_type like 'checkout.session.%' then 'checkout_session'

@@ -137,13 +137,9 @@ func sqlState(err error) string {
 }
 
 // pause waits before a retry, up to twice as long each time and at random, so that two that clashed do not
-// meet again. It says false at once when the wait would not fit into the time left.
+// meet again. It says false when the time is up.
 func pause(ctx context.Context, retries int) bool {
-	wait := rand.N(min(firstPause<<retries, maxPause)) + time.Millisecond
-	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= wait {
-		return false
-	}
-	timer := time.NewTimer(wait)
+	timer := time.NewTimer(rand.N(min(firstPause<<retries, maxPause)) + time.Millisecond)
 	defer timer.Stop()
 	select {
 	case <-timer.C:

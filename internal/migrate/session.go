@@ -179,7 +179,7 @@ func (s *session) protectTable(ctx context.Context) error {
 			v_role text;
 		begin
 			-- Default privileges may have granted them something.
-			for v_role in select rolname from pg_catalog.pg_roles where rolname in ('anon', 'authenticated', 'service_role') loop
+			for v_role in select rolname from pg_catalog.pg_roles where rolname in ('anon', 'authenticated', 'service_role', 'paidonce_edge', 'paidonce_worker') loop
 				execute pg_catalog.format('revoke all on paidonce.schema_migrations from %I', v_role);
 			end loop;
 		end

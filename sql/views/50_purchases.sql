@@ -16,9 +16,8 @@ select
 from (
     select o.purchase_id, min(o.customer_id) as customer_id, array_agg(o.object_id) as ids,
         bool_or(o.kind = 'invoice') as has_invoice, bool_or(o.kind = 'session') as has_session,
-        bool_or(o.kind in ('invoice', 'session') or coalesce(y.link_known, false)) as known
+        bool_or(o.kind in ('invoice', 'session') or o.link_known) as known
     from paidonce.purchase_objects as o
-    left join paidonce.payments as y on y.payment_id = o.object_id
     group by o.purchase_id
 ) as p
 left join paidonce.customers as c on c.customer_id = p.customer_id

@@ -1,0 +1,52 @@
+-- Purpose:   write down what became of rows that a worker had. A worker whose lease was taken over changes nothing.
+-- Arguments: results, a JSON array of {id, lease_token, outcome, response, error, retry_after}: outcome is sent, retry (after retry_after seconds),
+--            dead, or release (given back untried: the attempt does not count).
+-- Returns:   ids of the rows that were settled; the others belong to another worker by now.
+-- Raises:    22023 when an outcome is unknown.
+-- Locks:     the rows, in order of their ids.
+create or replace function paidonce.settle_outbox(results jsonb)
+returns setof bigint
+language plpgsql
+volatile
+security definer
+set search_path = ''
+as $$
+begin
+    if exists (
+        select from jsonb_array_elements(results) as r (result)
+        where r.result ->> 'outcome' is null or r.result ->> 'outcome' not in ('sent', 'retry', 'dead', 'release')
+    ) then
+        raise exception 'an outcome is sent, retry, dead or release' using errcode = 'invalid_parameter_value';
+    end if;
+
+    return query
+    with settled as materialized (
+        select o.id, r.outcome, r.response, r.error, r.retry_after
+        from jsonb_to_recordset(results)
+            as r (id bigint, lease_token bigint, outcome pg_catalog.text, response pg_catalog.jsonb, error pg_catalog.text, retry_after double precision)
+        join paidonce.outbox as o on o.id = r.id and o.lease_token = r.lease_token and o.lease_until is not null and o.status = 'pending'
+        order by o.id
+        for update of o
+    )
+    update paidonce.outbox as o
+    set status = case s.outcome when 'sent' then 'sent' when 'dead' then 'dead' else 'pending' end,
+        sent_at = case s.outcome when 'sent' then clock_timestamp() end,
+        lease_until = null,
+        attempts = o.attempts - case s.outcome when 'release' then 1 else 0 end,
+        next_attempt_at = case s.outcome
+            when 'retry' then clock_timestamp() + coalesce(s.retry_after, 0) * interval '1 second'
+            else o.next_attempt_at
+        end,
+        response = coalesce(s.response, o.response),
+        error = case s.outcome when 'sent' then null when 'release' then o.error else s.error end
+    from settled as s
+    where o.id = s.id
+    returning o.id;
+end
+$$;
+
+comment on function paidonce.settle_outbox(jsonb) is
+    'Writes down what became of outbox rows that a worker had: sent, retry, dead or release.';
+
+revoke all on function paidonce.settle_outbox(jsonb) from public;
+call paidonce.only_grant('execute', 'function paidonce.settle_outbox(jsonb)', 'paidonce_worker');
