@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help demo dev test bench migrations lint postgres tools clean
+.PHONY: help demo dev test bench migrations docs lint postgres tools clean
 
 help: ## show this help
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -20,6 +20,9 @@ bench: postgres ## measure how fast it is (fsync on)
 
 migrations: ## rebuild migrations/ and supabase/ from sql/ and functions/
 	@go run ./internal/schema/build $(if $(NAME),-name $(NAME))
+
+docs: postgres ## rebuild docs/reference and the help texts in docs/cli.md
+	@go run ./internal/docgen/build
 
 lint: ## gofmt, go build, go vet, staticcheck
 	@exec scripts/lint.sh

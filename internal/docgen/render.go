@@ -215,4 +215,3 @@ func code(text string) string {
 	}
 	return "`" + strings.NewReplacer("|", `\|`, "\n", " ").Replace(text) + "`"
 }
-

@@ -39,11 +39,13 @@ $$, 'given any policy, when it lets rows through, then only for reading');
 select is_empty($$select name from functions where coalesce(not config @> '{"search_path=\"\""}', true)$$,
     'given any function, when it runs, then its search path is empty');
 select set_eq('select name from functions where definer', array['handle_stripe_event(jsonb)',
-        'paidonce.link_customer(text,text)', 'paidonce.spend_credits(text,bigint,text)', 'paidonce.why_access(text,text)'],
-    'given all functions, when one runs with its owner''s rights, then it is the entry point or one that a server calls');
+        'paidonce.link_customer(text,text)', 'paidonce.spend_credits(text,bigint,text)', 'paidonce.why_access(text,text)',
+        'paidonce.claim_outbox(integer,interval,text[])', 'paidonce.settle_outbox(jsonb)', 'paidonce.generation_of(text,text)',
+        'paidonce.apply_snapshot(jsonb,timestamp with time zone,bigint)'],
+    'given all functions, when one runs with its owner''s rights, then it is the entry point or one that a server or worker calls');
 select is_empty($$
     select f.name, r.name from functions as f, (select name from roles union all select 'public') as r
-    where f.definer and r.name not in ('service_role', 'paidonce_edge') and has_function_privilege(r.name, f.oid, 'execute')
+    where f.definer and r.name not in ('service_role', 'paidonce_edge', 'paidonce_worker') and has_function_privilege(r.name, f.oid, 'execute')
 $$, 'given a function that runs with its owner''s rights, when its grants are walked, then only servers may execute it');
 select is_empty($$
     select f.name from functions as f where f.volatility <> 'v' and f.source ~* '\y(insert\s+into|update\s+paidonce|delete\s+from|for\s+update|nextval|setval|pg_advisory)'

@@ -28,6 +28,9 @@ create view spec.documented_calls as
     select * from (values ('paidonce_edge', 'handle_stripe_event(jsonb)'), ('service_role', 'handle_stripe_event(jsonb)'),
         ('service_role', 'paidonce.link_customer(text,text)'), ('service_role', 'paidonce.spend_credits(text,bigint,text)'),
         ('service_role', 'paidonce.why_access(text,text)'),
+        ('paidonce_worker', 'paidonce.claim_outbox(integer,interval,text[])'), ('paidonce_worker', 'paidonce.settle_outbox(jsonb)'),
+        ('paidonce_worker', 'paidonce.generation_of(text,text)'),
+        ('paidonce_worker', 'paidonce.apply_snapshot(jsonb,timestamp with time zone,bigint)'),
         ('service_role', 'paidonce.has_access(text)'), ('authenticated', 'paidonce.has_access(text)')) as v (as_role, name);
 
 select bag_eq('select name from roles', array['anon', 'authenticated', 'service_role', 'paidonce_edge', 'paidonce_worker'],

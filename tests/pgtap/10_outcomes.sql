@@ -2,7 +2,7 @@
 begin;
 set search_path = public, extensions;
 \ir support.psql
-select plan(80);
+select plan(86);
 
 -- processed
 
@@ -187,10 +187,28 @@ from (values
     ('data that is an array', event('evt_x', 'a', '{}', '{"data": [{"object": {}}]}')),
     ('data.object that is a string', event('evt_x', 'a', '"cus_1"')), ('data.object that is null', event('evt_x', 'a', 'null')),
     ('data.object that is an array', event('evt_x', 'a', '[]')),
-    ('a thin event', '{"id": "evt_x", "object": "v2.core.event", "type": "v1.billing.meter.error_report_triggered", "related_object": {"id": "mtr_1"}}')
+    ('a thin event without an id', '{"object": "v2.core.event", "type": "v1.customer.created", "related_object": {"id": "cus_1", "type": "customer"}}')
 ) as v (name, value);
 select is(contents(), (select b.all from before as b),
     'given all of those, when every table is read, then nothing was written');
+
+-- thin events
+
+create temp table thin on commit drop as select '{
+    "id": "evt_thin", "object": "v2.core.event", "type": "v1.customer.updated", "created": "2026-10-01T10:00:00.250Z", "livemode": false,
+    "context": "acct_1", "related_object": {"id": "cus_thin", "type": "customer", "url": "/v1/customers/cus_thin"}, "snapshot_event": "evt_fat"
+}'::jsonb as event;
+select is(outcome(t.event), 'processed', 'given a thin event of a kept object, when it is delivered, then it is processed') from thin as t;
+select is(outcome(t.event), 'duplicate', 'given a thin event, when it is delivered again, then it is a duplicate') from thin as t;
+select results_eq($$select object_id, customer_id, account, created from paidonce.events where event_id = 'evt_thin'$$,
+    $$values ('cus_thin', 'cus_thin', 'acct_1', '2026-10-01 10:00:00.25+00'::timestamptz)$$,
+    'given a thin event, when its row is read, then it states what the event is about');
+select results_eq($$select payload from paidonce.outbox where event_id = 'evt_thin'$$,
+    $$values ('{"object": "customer", "id": "cus_thin", "account": "acct_1"}'::jsonb)$$,
+    'given a thin event, when the outbox is read, then it asks for the object, once');
+select is(outcome(t.event || '{"id": "evt_meter", "type": "v1.billing.meter.updated", "related_object": {"id": "mtr_1", "type": "billing.meter"}}'), 'processed',
+    'given a thin event of an object that is not kept, when it is delivered, then it has no effect') from thin as t;
+select is_empty($$select id from paidonce.outbox where event_id = 'evt_meter'$$, 'given that event, when the outbox is read, then nothing is asked for');
 
 select * from finish();
 rollback;

@@ -17,6 +17,11 @@ insert into shapes values
     ('read_object_id', 'an id that is a number', '{"id": 1}', null),
     ('read_object_id', 'a blank id', '{"id": ""}', null),
 
+    ('read_object', 'an event', '{"data": {"object": {"id": "in_1"}}}', '{"id": "in_1"}'),
+    ('read_object', 'a thin event', '{"object": "v2.core.event", "related_object": {"id": "in_1", "type": "invoice"}}', '{"id": "in_1", "object": "invoice"}'),
+    ('read_account', 'an event of a connected account', '{"account": "acct_1"}', 'acct_1'),
+    ('read_account', 'a thin event of one', '{"context": "acct_1"}', 'acct_1'),
+    ('read_account', 'an event of the platform', '{"account": null}', null),
     ('read_customer_id', 'an object of a customer', '{"object": "invoice", "id": "in_1", "customer": "cus_1"}', 'cus_1'),
     ('read_customer_id', 'an object of an expanded customer', '{"object": "invoice", "customer": {"id": "cus_1", "object": "customer"}}', 'cus_1'),
     ('read_customer_id', 'a customer', '{"object": "customer", "id": "cus_1"}', 'cus_1'),
