@@ -65,6 +65,7 @@ drop function if exists paidonce.settle_outbox(results jsonb);
 drop function if exists paidonce.requeue_outbox(id bigint, force boolean);
 drop function if exists paidonce.request_refetch(event jsonb, object_type text, object_id text);
 drop function if exists paidonce.prune_outbox(older_than interval, max_rows integer);
+drop function if exists paidonce.outbox_backlog();
 drop function if exists paidonce.notify_outbox();
 drop function if exists paidonce.enqueue_once(idempotency_key text, event jsonb, action text, payload jsonb);
 drop function if exists paidonce.enqueue(event jsonb, action text, payload jsonb, discriminator text);

@@ -48,6 +48,7 @@ comment on column paidonce.outbox.error is 'Error of the last attempt.';
 create index if not exists outbox_due_idx on paidonce.outbox (next_attempt_at, id) where status = 'pending';
 create unique index if not exists outbox_one_pending_per_coalesce_key on paidonce.outbox (coalesce_key)
     where status = 'pending' and coalesce_key is not null;
+create index if not exists outbox_dead_idx on paidonce.outbox (id) where status = 'dead';
 create index if not exists outbox_event_id_idx on paidonce.outbox (event_id);
 
 alter table paidonce.outbox enable row level security;

@@ -40,7 +40,13 @@ comment on column paidonce.products.data is 'The whole object as last stated.';
 alter table paidonce.products enable row level security;
 call paidonce.read_policy('paidonce.products', 'anon', 'everyone reads active products', 'active and not deleted');
 call paidonce.read_policy('paidonce.products', 'authenticated', 'users read active products and those of their own subscriptions',
-    'active and not deleted or product_id in (select i.product_id from paidonce.subscription_items as i)');
+    $$active and not deleted or product_id in (
+        select i.product_id
+        from paidonce.customers as c
+        join paidonce.subscriptions as s on s.customer_id = c.customer_id
+        join paidonce.subscription_items as i on i.subscription_id = s.subscription_id
+        where c.user_id = (select nullif((select current_setting('request.jwt.claims', true)), '')::jsonb ->> 'sub')
+    )$$);
 call paidonce.only_grant('select', 'table paidonce.products', 'anon', 'authenticated', 'service_role');
 
 create table if not exists paidonce.prices (
@@ -90,7 +96,13 @@ create index if not exists prices_product_id_idx on paidonce.prices (product_id)
 alter table paidonce.prices enable row level security;
 call paidonce.read_policy('paidonce.prices', 'anon', 'everyone reads active prices', 'active and not deleted');
 call paidonce.read_policy('paidonce.prices', 'authenticated', 'users read active prices and those of their own subscriptions',
-    'active and not deleted or price_id in (select i.price_id from paidonce.subscription_items as i)');
+    $$active and not deleted or price_id in (
+        select i.price_id
+        from paidonce.customers as c
+        join paidonce.subscriptions as s on s.customer_id = c.customer_id
+        join paidonce.subscription_items as i on i.subscription_id = s.subscription_id
+        where c.user_id = (select nullif((select current_setting('request.jwt.claims', true)), '')::jsonb ->> 'sub')
+    )$$);
 call paidonce.only_grant('select', 'table paidonce.prices', 'anon', 'authenticated', 'service_role');
 
 create table if not exists paidonce.price_grants (
@@ -110,5 +122,11 @@ comment on column paidonce.price_grants.feature is 'A feature it grants; null wh
 alter table paidonce.price_grants enable row level security;
 drop policy if exists "users read what their own prices grant" on paidonce.price_grants;
 create policy "users read what their own prices grant" on paidonce.price_grants for select to public
-    using (price_id in (select i.price_id from paidonce.subscription_items as i));
+    using (price_id in (
+        select i.price_id
+        from paidonce.customers as c
+        join paidonce.subscriptions as s on s.customer_id = c.customer_id
+        join paidonce.subscription_items as i on i.subscription_id = s.subscription_id
+        where c.user_id = (select nullif((select current_setting('request.jwt.claims', true)), '')::jsonb ->> 'sub')
+    ));
 call paidonce.only_grant('select (price_id, feature)', 'table paidonce.price_grants', 'authenticated', 'service_role');

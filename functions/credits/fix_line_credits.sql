@@ -18,10 +18,14 @@ begin
     where o.purchase_id = fix_line_credits.purchase_id
         and l.invoice_id = n.invoice_id and l.credits is null and l.price_id is not null;
 
-    perform paidonce.request_refetch(event, 'price', l.price_id), paidonce.request_refetch(event, 'product', l.product_id)
+    perform
+        case when p.price_id is null then paidonce.request_refetch(event, 'price', l.price_id) end,
+        case when d.product_id is null then paidonce.request_refetch(event, 'product', coalesce(l.product_id, p.product_id)) end
     from paidonce.purchase_objects as o
     join paidonce.invoices as n on n.invoice_id = o.object_id and n.status = 'paid'
     join paidonce.invoice_lines as l on l.invoice_id = n.invoice_id
+    left join paidonce.prices as p on p.price_id = l.price_id
+    left join paidonce.products as d on d.product_id = coalesce(l.product_id, p.product_id)
     where o.purchase_id = fix_line_credits.purchase_id and event is not null
         and l.credits is null and l.price_id is not null;
 end

@@ -17,7 +17,9 @@ declare
     v_id       constant pg_catalog.text := paidonce.read_object_id(v_object);
     v_customer pg_catalog.text := paidonce.read_customer_id(v_object);
 begin
-    if v_customer is null and paidonce.projection_of(event ->> 'type') in ('refund', 'dispute', 'payment') then
+    if v_customer is null and coalesce(
+        paidonce.projection_of(event ->> 'type'), paidonce.projection_of_object(v_object ->> 'object')
+    ) in ('refund', 'dispute', 'payment') then
         select min(o.customer_id) into v_customer
         from paidonce.purchase_objects as o
         where o.object_id = any (paidonce.read_payment_ids(v_object));

@@ -24,6 +24,8 @@ begin
             else 2
         end * 1000000000000000
         + case object ->> 'object'
+            -- A recurring price is told twice, once as the plan it would have been.
+            when 'price' then 1
             when 'subscription' then case when v_status = 'incomplete' then 0 else 1 end
             when 'invoice' then coalesce(array_position('{draft,open,uncollectible,paid,void}', paidonce.read_invoice_status(object)), 0)
             when 'checkout.session' then case

@@ -2,7 +2,7 @@
 --            out again. Commit at once and send outside any transaction.
 -- Arguments: max_rows, at most so many rows; lease, how long the worker has them; actions, only these (exact, a family such as email.*),
 --            or null for all.
--- Returns:   the rows, oldest due first. attempts counts this attempt.
+-- Returns:   the rows that were due first, in no particular order. attempts counts this attempt.
 -- Raises:    22023 when an argument is out of range.
 -- Locks:     the rows handed out; rows that others have locked are passed over.
 create or replace function paidonce.claim_outbox(max_rows integer, lease interval, actions text[] default null)
@@ -20,7 +20,7 @@ begin
         raise exception 'claim_outbox needs 1 to 10000 rows and a positive lease' using errcode = 'invalid_parameter_value';
     end if;
 
-    -- Materialized, so that no plan can lock more rows than the limit.
+    -- Materialized, so that no plan can lock more rows than the limit; an array, so that no plan reads the table to join them.
     return query
     with due as materialized (
         select o.id
@@ -39,8 +39,7 @@ begin
         lease_token = coalesce(o.lease_token, 0) + 1,
         attempts = o.attempts + 1,
         first_attempt_at = coalesce(o.first_attempt_at, clock_timestamp())
-    from due
-    where o.id = due.id
+    where o.id = any (array(select d.id from due as d))
     returning o.id, o.event_id, o.action, o.payload, o.idempotency_key, o.attempts, o.lease_token, o.first_attempt_at, o.created_at;
 end
 $$;

@@ -33,6 +33,7 @@ begin
         sent_at = case s.outcome when 'sent' then clock_timestamp() end,
         lease_until = null,
         attempts = o.attempts - case s.outcome when 'release' then 1 else 0 end,
+        first_attempt_at = case when s.outcome = 'release' and o.attempts = 1 then null else o.first_attempt_at end,
         next_attempt_at = case s.outcome
             when 'retry' then clock_timestamp() + coalesce(s.retry_after, 0) * interval '1 second'
             else o.next_attempt_at

@@ -73,6 +73,9 @@ begin
     end if;
 
     v_object := event #> '{data,object}';
+    if event ->> 'type' <> 'snapshot' and paidonce.read_flag(v_object #> '{lines,has_more}') then
+        perform paidonce.request_refetch(event, 'invoice', v_id);
+    end if;
     perform paidonce.join_purchase(paidonce.read_customer_id(v_object), null, v_id, paidonce.read_invoice_payment_ids(v_object));
     perform paidonce.settle_purchase(v_id, event);
 end

@@ -1,8 +1,8 @@
--- Purpose:   keep which invoices a payment paid, as Stripes list of invoice payments says it: it knows now, even if there are none.
+-- Purpose:   keep which invoices a payment paid, as Stripe's list of invoice payments says it: it knows now, even if there are none.
 -- Arguments: event, a snapshot of {object: invoice_payment_list, id: the payment, data: [invoice payments]}.
 -- Returns:   nothing.
 -- Raises:    nothing.
--- Locks:     the purchases rows.
+-- Locks:     the purchase's rows.
 create or replace function paidonce.project_invoice_payment_list(event jsonb)
 returns void
 language plpgsql

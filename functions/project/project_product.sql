@@ -60,7 +60,8 @@ begin
     from (
         select distinct l.price_id
         from paidonce.invoice_lines as l
-        where l.product_id = v_id and l.credits is null and l.price_id is not null
+        left join paidonce.prices as p on p.price_id = l.price_id
+        where l.credits is null and l.price_id is not null and coalesce(l.product_id, p.product_id) = v_id
         order by 1
     ) as i;
 end

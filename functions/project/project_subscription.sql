@@ -20,7 +20,7 @@ begin
     if v_id is null then
         return;
     end if;
-    select s.as_of, s.as_of_rank, s.is_final, s.source_event, s.rivals into v_old
+    select s.as_of, s.as_of_rank, s.is_final, s.source_event, s.rivals, s.data -> 'items' as items into v_old
     from paidonce.subscriptions as s where s.subscription_id = v_id for update;
     v_new := paidonce.newest(event, v_old.as_of, v_old.as_of_rank, v_old.is_final, v_old.source_event, v_old.rivals);
     v_object := v_new.winner #> '{data,object}';
@@ -48,7 +48,10 @@ begin
         ended_at = excluded.ended_at, pause_behavior = excluded.pause_behavior, data = excluded.data;
 
     if found then
-        perform paidonce.replace_subscription_items(v_id, v_object);
+        -- Most changes of a subscription leave its items as they were.
+        if v_old.items is null or v_old.items <> v_object -> 'items' or v_object -> 'items' is null then
+            perform paidonce.replace_subscription_items(v_id, v_object);
+        end if;
     else
         update paidonce.subscriptions as s
         set generation = s.generation + 1, rivals = v_new.rivals

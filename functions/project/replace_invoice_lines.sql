@@ -13,9 +13,10 @@ as $$
 declare
     v_lines constant pg_catalog.jsonb := case jsonb_typeof(object #> '{lines,data}') when 'array' then object #> '{lines,data}' else '[]' end;
 begin
-    -- A list that goes on (has_more) does not say what is gone.
+    -- A list that is not there, or goes on (has_more), does not say what is gone.
     delete from paidonce.invoice_lines as l
     where l.invoice_id = replace_invoice_lines.invoice_id
+        and jsonb_typeof(object #> '{lines,data}') = 'array'
         and not coalesce(paidonce.read_flag(object #> '{lines,has_more}'), false)
         and l.line_id not in (select n.line ->> 'id' from jsonb_array_elements(v_lines) as n (line) where n.line ->> 'id' is not null);
 

@@ -1,6 +1,6 @@
 -- Purpose:   read which connected account an event comes from.
 -- Arguments: event: account of a snapshot event, context of a thin one.
--- Returns:   the account id (acct_...), or null for the platforms own.
+-- Returns:   the account id (acct_...), or null for the platform's own.
 -- Raises:    nothing.
 -- Locks:     nothing.
 create or replace function paidonce.read_account(event jsonb)

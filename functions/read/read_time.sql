@@ -1,4 +1,4 @@
--- Purpose:   read one of Stripes times.
+-- Purpose:   read one of Stripe's times.
 -- Arguments: value, seconds since 1970 as a JSON number, or (thin events) an ISO 8601 time in UTC.
 -- Returns:   the time (UTC), or null when it is absent, null or no time before the year 10000.
 -- Raises:    nothing.
@@ -11,8 +11,8 @@ security invoker
 set search_path = ''
 as $$
 begin
-    if jsonb_typeof(value) = 'number' and (value #>> '{}')::numeric between 0 and 253402300799 then
-        return to_timestamp((value #>> '{}')::double precision);
+    if jsonb_typeof(value) = 'number' then
+        return case when value::numeric between 0 and 253402300799 then to_timestamp(value::double precision) end;
     end if;
     if value #>> '{}' ~ '^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]+)?Z$'
         or value #>> '{}' ~ '^[0-9]{4}-(0[13-9]|1[0-2])-(29|30)T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]+)?Z$'

@@ -1,7 +1,7 @@
--- Purpose:   apply Stripes current state of an object, as fetched. It has the last word over events, unless one arrived while it was being
+-- Purpose:   apply Stripe's current state of an object, as fetched. It has the last word over events, unless one arrived while it was being
 --            fetched: then it is asked for again.
--- Arguments: object, as Stripes API answered ({id, object, deleted: true} where it is gone); a key "paidonce": {"account"} may name its connected
---            account. observed_at, the Date header of that answer: Stripes clock, like created. generation, as paidonce.generation_of gave it
+-- Arguments: object, as Stripe's API answered ({id, object, deleted: true} where it is gone); a key "paidonce": {"account"} may name its connected
+--            account. observed_at, the Date header of that answer: Stripe's clock, like created. generation, as paidonce.generation_of gave it
 --            before the request.
 -- Returns:   applied; moved, when an event arrived meanwhile and the object was asked for again; older, when a later answer was applied already.
 -- Raises:    22023 when the object has no id, no type or one that is not kept; else as handle_stripe_event.
@@ -54,7 +54,7 @@ end
 $$;
 
 comment on function paidonce.apply_snapshot(jsonb, timestamptz, bigint) is
-    'Applies Stripes current state of an object: the last word over events, unless one arrived meanwhile. Returns applied, moved or older.';
+    'Applies Stripe''s current state of an object: the last word over events, unless one arrived meanwhile. Returns applied, moved or older.';
 
 revoke all on function paidonce.apply_snapshot(jsonb, timestamptz, bigint) from public;
 call paidonce.only_grant('execute', 'function paidonce.apply_snapshot(jsonb, timestamptz, bigint)', 'paidonce_worker');

@@ -1,6 +1,6 @@
 -- Purpose:   read what is kept of an object, whatever its type.
 -- Arguments: object_type, as Stripe names it; object_id (of an entitlement summary: its customer).
--- Returns:   its rows generation, as_of, source_event, account and data; no row when it is not kept.
+-- Returns:   its row's generation, as_of, source_event, account and data; no row when it is not kept.
 -- Raises:    nothing.
 -- Locks:     nothing.
 create or replace function paidonce.stated(object_type text, object_id text)

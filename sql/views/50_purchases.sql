@@ -5,14 +5,18 @@ create or replace view paidonce.credit_targets with (security_invoker = true) as
 select
     p.purchase_id,
     p.customer_id,
-    coalesce(c.user_id, session.user_id, intent.user_id) as user_id,
+    case when p.customer_id is null then coalesce(session.user_id, intent.user_id) else c.user_id end as user_id, -- guests name theirs
     bought.granted,
-    round(bought.granted * least(1, (refunded.amount + disputed.amount) / nullif(paid.amount, 0)))::bigint as reversed,
+    case
+        when refunded.amount + disputed.amount <= 0 then 0
+        when paid.amount is null then bought.granted
+        else round(bought.granted * least(1, (refunded.amount + disputed.amount) / paid.amount))::bigint
+    end as reversed,
     entered.grants as entered_grants,
     entered.total as entered,
     refunded.amount as refunded_amount,
     disputed.amount as disputed_amount,
-    p.known
+    p.known or intent.priced as known
 from (
     select o.purchase_id, min(o.customer_id) as customer_id, array_agg(o.object_id) as ids,
         bool_or(o.kind = 'invoice') as has_invoice, bool_or(o.kind = 'session') as has_session,
@@ -21,7 +25,7 @@ from (
     group by o.purchase_id
 ) as p
 left join paidonce.customers as c on c.customer_id = p.customer_id
--- An invoice says what was bought by its lines; a trial's invoice of nothing bought nothing.
+-- An invoice says what was bought by its lines; a trial's line of nothing bought nothing, a discounted one still did.
 cross join lateral (
     select coalesce(sum(l.credits), 0) as credits, sum(n.amount_paid) as paid
     from paidonce.invoices as n
@@ -29,6 +33,7 @@ cross join lateral (
         select sum(i.credits * coalesce(i.quantity, 1)) as credits
         from paidonce.invoice_lines as i
         where i.invoice_id = n.invoice_id and not i.proration
+            and i.amount is distinct from 0
             and (coalesce(n.amount_paid, 1) > 0 or coalesce(n.subtotal, 0) > 0)
     ) as l on true
     where n.invoice_id = any (p.ids) and n.status = 'paid'
@@ -44,7 +49,8 @@ cross join lateral (
 ) as session
 cross join lateral (
     select coalesce(sum(y.credits) filter (where y.status = 'succeeded'), 0) as credits,
-        sum(y.amount_paid) filter (where y.status = 'succeeded') as paid, min(y.user_id) as user_id
+        sum(y.amount_paid) filter (where y.status = 'succeeded') as paid, min(y.user_id) as user_id,
+        coalesce(bool_or(y.credits is not null), false) as priced
     from paidonce.payments as y
     where y.payment_id = any (p.ids) and y.kind = 'payment_intent'
 ) as intent

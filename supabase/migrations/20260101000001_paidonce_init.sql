@@ -292,6 +292,7 @@ comment on column paidonce.outbox.error is 'Error of the last attempt.';
 create index if not exists outbox_due_idx on paidonce.outbox (next_attempt_at, id) where status = 'pending';
 create unique index if not exists outbox_one_pending_per_coalesce_key on paidonce.outbox (coalesce_key)
     where status = 'pending' and coalesce_key is not null;
+create index if not exists outbox_dead_idx on paidonce.outbox (id) where status = 'dead';
 create index if not exists outbox_event_id_idx on paidonce.outbox (event_id);
 
 alter table paidonce.outbox enable row level security;
@@ -529,7 +530,13 @@ comment on column paidonce.products.data is 'The whole object as last stated.';
 alter table paidonce.products enable row level security;
 call paidonce.read_policy('paidonce.products', 'anon', 'everyone reads active products', 'active and not deleted');
 call paidonce.read_policy('paidonce.products', 'authenticated', 'users read active products and those of their own subscriptions',
-    'active and not deleted or product_id in (select i.product_id from paidonce.subscription_items as i)');
+    $$active and not deleted or product_id in (
+        select i.product_id
+        from paidonce.customers as c
+        join paidonce.subscriptions as s on s.customer_id = c.customer_id
+        join paidonce.subscription_items as i on i.subscription_id = s.subscription_id
+        where c.user_id = (select nullif((select current_setting('request.jwt.claims', true)), '')::jsonb ->> 'sub')
+    )$$);
 call paidonce.only_grant('select', 'table paidonce.products', 'anon', 'authenticated', 'service_role');
 
 create table if not exists paidonce.prices (
@@ -579,7 +586,13 @@ create index if not exists prices_product_id_idx on paidonce.prices (product_id)
 alter table paidonce.prices enable row level security;
 call paidonce.read_policy('paidonce.prices', 'anon', 'everyone reads active prices', 'active and not deleted');
 call paidonce.read_policy('paidonce.prices', 'authenticated', 'users read active prices and those of their own subscriptions',
-    'active and not deleted or price_id in (select i.price_id from paidonce.subscription_items as i)');
+    $$active and not deleted or price_id in (
+        select i.price_id
+        from paidonce.customers as c
+        join paidonce.subscriptions as s on s.customer_id = c.customer_id
+        join paidonce.subscription_items as i on i.subscription_id = s.subscription_id
+        where c.user_id = (select nullif((select current_setting('request.jwt.claims', true)), '')::jsonb ->> 'sub')
+    )$$);
 call paidonce.only_grant('select', 'table paidonce.prices', 'anon', 'authenticated', 'service_role');
 
 create table if not exists paidonce.price_grants (
@@ -599,7 +612,13 @@ comment on column paidonce.price_grants.feature is 'A feature it grants; null wh
 alter table paidonce.price_grants enable row level security;
 drop policy if exists "users read what their own prices grant" on paidonce.price_grants;
 create policy "users read what their own prices grant" on paidonce.price_grants for select to public
-    using (price_id in (select i.price_id from paidonce.subscription_items as i));
+    using (price_id in (
+        select i.price_id
+        from paidonce.customers as c
+        join paidonce.subscriptions as s on s.customer_id = c.customer_id
+        join paidonce.subscription_items as i on i.subscription_id = s.subscription_id
+        where c.user_id = (select nullif((select current_setting('request.jwt.claims', true)), '')::jsonb ->> 'sub')
+    ));
 call paidonce.only_grant('select (price_id, feature)', 'table paidonce.price_grants', 'authenticated', 'service_role');
 
 -- file: sql/75_purchases.sql
@@ -1222,10 +1241,14 @@ begin
     where o.purchase_id = fix_line_credits.purchase_id
         and l.invoice_id = n.invoice_id and l.credits is null and l.price_id is not null;
 
-    perform paidonce.request_refetch(event, 'price', l.price_id), paidonce.request_refetch(event, 'product', l.product_id)
+    perform
+        case when p.price_id is null then paidonce.request_refetch(event, 'price', l.price_id) end,
+        case when d.product_id is null then paidonce.request_refetch(event, 'product', coalesce(l.product_id, p.product_id)) end
     from paidonce.purchase_objects as o
     join paidonce.invoices as n on n.invoice_id = o.object_id and n.status = 'paid'
     join paidonce.invoice_lines as l on l.invoice_id = n.invoice_id
+    left join paidonce.prices as p on p.price_id = l.price_id
+    left join paidonce.products as d on d.product_id = coalesce(l.product_id, p.product_id)
     where o.purchase_id = fix_line_credits.purchase_id and event is not null
         and l.credits is null and l.price_id is not null;
 end
@@ -1596,7 +1619,9 @@ declare
     v_id       constant pg_catalog.text := paidonce.read_object_id(v_object);
     v_customer pg_catalog.text := paidonce.read_customer_id(v_object);
 begin
-    if v_customer is null and paidonce.projection_of(event ->> 'type') in ('refund', 'dispute', 'payment') then
+    if v_customer is null and coalesce(
+        paidonce.projection_of(event ->> 'type'), paidonce.projection_of_object(v_object ->> 'object')
+    ) in ('refund', 'dispute', 'payment') then
         select min(o.customer_id) into v_customer
         from paidonce.purchase_objects as o
         where o.object_id = any (paidonce.read_payment_ids(v_object));
@@ -2158,6 +2183,8 @@ begin
             else 2
         end * 1000000000000000
         + case object ->> 'object'
+            -- A recurring price is told twice, once as the plan it would have been.
+            when 'price' then 1
             when 'subscription' then case when v_status = 'incomplete' then 0 else 1 end
             when 'invoice' then coalesce(array_position('{draft,open,uncollectible,paid,void}', paidonce.read_invoice_status(object)), 0)
             when 'checkout.session' then case
@@ -2191,7 +2218,7 @@ call paidonce.only_grant('execute', 'function paidonce.rank_of(text, jsonb)', va
 --            out again. Commit at once and send outside any transaction.
 -- Arguments: max_rows, at most so many rows; lease, how long the worker has them; actions, only these (exact, a family such as email.*),
 --            or null for all.
--- Returns:   the rows, oldest due first. attempts counts this attempt.
+-- Returns:   the rows that were due first, in no particular order. attempts counts this attempt.
 -- Raises:    22023 when an argument is out of range.
 -- Locks:     the rows handed out; rows that others have locked are passed over.
 create or replace function paidonce.claim_outbox(max_rows integer, lease interval, actions text[] default null)
@@ -2209,7 +2236,7 @@ begin
         raise exception 'claim_outbox needs 1 to 10000 rows and a positive lease' using errcode = 'invalid_parameter_value';
     end if;
 
-    -- Materialized, so that no plan can lock more rows than the limit.
+    -- Materialized, so that no plan can lock more rows than the limit; an array, so that no plan reads the table to join them.
     return query
     with due as materialized (
         select o.id
@@ -2228,8 +2255,7 @@ begin
         lease_token = coalesce(o.lease_token, 0) + 1,
         attempts = o.attempts + 1,
         first_attempt_at = coalesce(o.first_attempt_at, clock_timestamp())
-    from due
-    where o.id = due.id
+    where o.id = any (array(select d.id from due as d))
     returning o.id, o.event_id, o.action, o.payload, o.idempotency_key, o.attempts, o.lease_token, o.first_attempt_at, o.created_at;
 end
 $$;
@@ -2336,6 +2362,38 @@ comment on function paidonce.notify_outbox() is
 revoke all on function paidonce.notify_outbox() from public;
 call paidonce.only_grant('execute', 'function paidonce.notify_outbox()', variadic '{}');
 
+-- file: functions/outbox/outbox_backlog.sql
+-- Purpose:   what waits in the outbox, for gauges: it is counted, so ask every few seconds and not more often.
+-- Arguments: none.
+-- Returns:   one row: pending, all rows not over; due, those that could be sent now; leased, those that a worker has; dead; and for how many
+--            seconds the oldest pending row has been there (0 when there is none).
+-- Raises:    nothing.
+-- Locks:     nothing.
+create or replace function paidonce.outbox_backlog()
+returns table (pending bigint, due bigint, leased bigint, dead bigint, oldest_seconds double precision)
+language plpgsql
+stable
+security definer
+set search_path = ''
+as $$
+begin
+    return query
+    select count(*),
+        count(*) filter (where o.next_attempt_at <= clock_timestamp() and coalesce(o.lease_until <= clock_timestamp(), true)),
+        count(*) filter (where o.lease_until > clock_timestamp()),
+        (select count(*) from paidonce.outbox as d where d.status = 'dead'),
+        coalesce(extract(epoch from clock_timestamp() - min(o.created_at)), 0)::pg_catalog.float8
+    from paidonce.outbox as o
+    where o.status = 'pending';
+end
+$$;
+
+comment on function paidonce.outbox_backlog() is
+    'Counts what waits in the outbox and says how old the oldest of it is.';
+
+revoke all on function paidonce.outbox_backlog() from public;
+call paidonce.only_grant('execute', 'function paidonce.outbox_backlog()', 'paidonce_worker');
+
 -- file: functions/outbox/prune_outbox.sql
 -- Purpose:   forget rows that are over: sent or dead for longer than an age.
 -- Arguments: older_than; max_rows, to keep each transaction short.
@@ -2372,11 +2430,12 @@ revoke all on function paidonce.prune_outbox(interval, integer) from public;
 call paidonce.only_grant('execute', 'function paidonce.prune_outbox(interval, integer)', variadic '{}');
 
 -- file: functions/outbox/request_refetch.sql
--- Purpose:   ask a worker to fetch Stripes current state of an object, since an event is only provisional.
+-- Purpose:   ask a worker to fetch Stripe's current state of an object, since an event is only provisional.
 -- Arguments: event, the cause (its account is asked); object_type, such as subscription; object_id.
--- Returns:   nothing. At most one request per object is pending; a further one joins it.
+-- Returns:   nothing. At most one request per object is pending; a further one joins it. One that a worker has already may
+--            have been answered before the cause came, so the worker loses it and it is due again.
 -- Raises:    nothing.
--- Locks:     the new row.
+-- Locks:     the row joined, or the new one.
 create or replace function paidonce.request_refetch(event jsonb, object_type text, object_id text)
 returns void
 language plpgsql
@@ -2385,11 +2444,26 @@ security invoker
 set search_path = ''
 as $$
 declare
-    v_key constant pg_catalog.text := concat_ws(':', 'refetch', event ->> 'account', object_id);
+    -- The two kinds of lists have another object's id: they are not to be taken for that object.
+    v_name   constant pg_catalog.text := concat_ws(
+        ':', case when object_type in ('entitlements.active_entitlement_summary', 'invoice_payment_list') then object_type end, object_id
+    );
+    v_key    constant pg_catalog.text := concat_ws(':', 'refetch', event ->> 'account', v_name);
+    v_leased boolean;
 begin
-    if object_id is null or exists (
-        select from paidonce.outbox as o where o.coalesce_key = v_key and o.status = 'pending'
-    ) then
+    if object_id is null then
+        return;
+    end if;
+    select o.lease_until is not null into v_leased from paidonce.outbox as o where o.coalesce_key = v_key and o.status = 'pending';
+    if v_leased then
+        update paidonce.outbox as o
+        set lease_until = null, lease_token = o.lease_token + 1, next_attempt_at = clock_timestamp(), attempts = o.attempts - 1
+        where o.coalesce_key = v_key and o.status = 'pending' and o.lease_until is not null;
+    elsif not v_leased then
+        -- Locked, so that no worker is done with it before the cause is committed.
+        perform from paidonce.outbox as o where o.coalesce_key = v_key and o.status = 'pending' for share;
+    end if;
+    if v_leased is not null and found then
         return;
     end if;
 
@@ -2399,7 +2473,7 @@ begin
         event ->> 'id',
         'stripe.refetch',
         jsonb_strip_nulls(jsonb_build_object('object', object_type, 'id', object_id, 'account', event ->> 'account')),
-        concat_ws(':', coalesce(event ->> 'id', gen_random_uuid()::pg_catalog.text), 'stripe.refetch', object_id),
+        concat_ws(':', coalesce(event ->> 'id', gen_random_uuid()::pg_catalog.text), 'stripe.refetch', v_name),
         v_key
     )
     on conflict do nothing;
@@ -2408,7 +2482,7 @@ end
 $$;
 
 comment on function paidonce.request_refetch(jsonb, text, text) is
-    'Asks a worker to fetch an objects current state from Stripe; at most one request per object is pending.';
+    'Asks a worker to fetch an object''s current state from Stripe; at most one request per object is pending.';
 
 revoke all on function paidonce.request_refetch(jsonb, text, text) from public;
 call paidonce.only_grant('execute', 'function paidonce.request_refetch(jsonb, text, text)', variadic '{}');
@@ -2495,6 +2569,7 @@ begin
         sent_at = case s.outcome when 'sent' then clock_timestamp() end,
         lease_until = null,
         attempts = o.attempts - case s.outcome when 'release' then 1 else 0 end,
+        first_attempt_at = case when s.outcome = 'release' and o.attempts = 1 then null else o.first_attempt_at end,
         next_attempt_at = case s.outcome
             when 'retry' then clock_timestamp() + coalesce(s.retry_after, 0) * interval '1 second'
             else o.next_attempt_at
@@ -2924,6 +2999,9 @@ begin
     end if;
 
     v_object := event #> '{data,object}';
+    if event ->> 'type' <> 'snapshot' and paidonce.read_flag(v_object #> '{lines,has_more}') then
+        perform paidonce.request_refetch(event, 'invoice', v_id);
+    end if;
     perform paidonce.join_purchase(paidonce.read_customer_id(v_object), null, v_id, paidonce.read_invoice_payment_ids(v_object));
     perform paidonce.settle_purchase(v_id, event);
 end
@@ -2967,11 +3045,11 @@ revoke all on function paidonce.project_invoice_payment(jsonb) from public;
 call paidonce.only_grant('execute', 'function paidonce.project_invoice_payment(jsonb)', variadic '{}');
 
 -- file: functions/project/project_invoice_payment_list.sql
--- Purpose:   keep which invoices a payment paid, as Stripes list of invoice payments says it: it knows now, even if there are none.
+-- Purpose:   keep which invoices a payment paid, as Stripe's list of invoice payments says it: it knows now, even if there are none.
 -- Arguments: event, a snapshot of {object: invoice_payment_list, id: the payment, data: [invoice payments]}.
 -- Returns:   nothing.
 -- Raises:    nothing.
--- Locks:     the purchases rows.
+-- Locks:     the purchase's rows.
 create or replace function paidonce.project_invoice_payment_list(event jsonb)
 returns void
 language plpgsql
@@ -3222,7 +3300,8 @@ begin
     from (
         select distinct l.price_id
         from paidonce.invoice_lines as l
-        where l.product_id = v_id and l.credits is null and l.price_id is not null
+        left join paidonce.prices as p on p.price_id = l.price_id
+        where l.credits is null and l.price_id is not null and coalesce(l.product_id, p.product_id) = v_id
         order by 1
     ) as i;
 end
@@ -3332,7 +3411,7 @@ begin
     if v_id is null then
         return;
     end if;
-    select s.as_of, s.as_of_rank, s.is_final, s.source_event, s.rivals into v_old
+    select s.as_of, s.as_of_rank, s.is_final, s.source_event, s.rivals, s.data -> 'items' as items into v_old
     from paidonce.subscriptions as s where s.subscription_id = v_id for update;
     v_new := paidonce.newest(event, v_old.as_of, v_old.as_of_rank, v_old.is_final, v_old.source_event, v_old.rivals);
     v_object := v_new.winner #> '{data,object}';
@@ -3360,7 +3439,10 @@ begin
         ended_at = excluded.ended_at, pause_behavior = excluded.pause_behavior, data = excluded.data;
 
     if found then
-        perform paidonce.replace_subscription_items(v_id, v_object);
+        -- Most changes of a subscription leave its items as they were.
+        if v_old.items is null or v_old.items <> v_object -> 'items' or v_object -> 'items' is null then
+            perform paidonce.replace_subscription_items(v_id, v_object);
+        end if;
     else
         update paidonce.subscriptions as s
         set generation = s.generation + 1, rivals = v_new.rivals
@@ -3496,9 +3578,10 @@ as $$
 declare
     v_lines constant pg_catalog.jsonb := case jsonb_typeof(object #> '{lines,data}') when 'array' then object #> '{lines,data}' else '[]' end;
 begin
-    -- A list that goes on (has_more) does not say what is gone.
+    -- A list that is not there, or goes on (has_more), does not say what is gone.
     delete from paidonce.invoice_lines as l
     where l.invoice_id = replace_invoice_lines.invoice_id
+        and jsonb_typeof(object #> '{lines,data}') = 'array'
         and not coalesce(paidonce.read_flag(object #> '{lines,has_more}'), false)
         and l.line_id not in (select n.line ->> 'id' from jsonb_array_elements(v_lines) as n (line) where n.line ->> 'id' is not null);
 
@@ -3578,7 +3661,7 @@ call paidonce.only_grant('execute', 'function paidonce.replace_subscription_item
 -- file: functions/read/read_account.sql
 -- Purpose:   read which connected account an event comes from.
 -- Arguments: event: account of a snapshot event, context of a thin one.
--- Returns:   the account id (acct_...), or null for the platforms own.
+-- Returns:   the account id (acct_...), or null for the platform's own.
 -- Raises:    nothing.
 -- Locks:     nothing.
 create or replace function paidonce.read_account(event jsonb)
@@ -4435,7 +4518,7 @@ revoke all on function paidonce.read_subscription_period(jsonb) from public;
 call paidonce.only_grant('execute', 'function paidonce.read_subscription_period(jsonb)', variadic '{}');
 
 -- file: functions/read/read_time.sql
--- Purpose:   read one of Stripes times.
+-- Purpose:   read one of Stripe's times.
 -- Arguments: value, seconds since 1970 as a JSON number, or (thin events) an ISO 8601 time in UTC.
 -- Returns:   the time (UTC), or null when it is absent, null or no time before the year 10000.
 -- Raises:    nothing.
@@ -4448,8 +4531,8 @@ security invoker
 set search_path = ''
 as $$
 begin
-    if jsonb_typeof(value) = 'number' and (value #>> '{}')::numeric between 0 and 253402300799 then
-        return to_timestamp((value #>> '{}')::double precision);
+    if jsonb_typeof(value) = 'number' then
+        return case when value::numeric between 0 and 253402300799 then to_timestamp(value::double precision) end;
     end if;
     if value #>> '{}' ~ '^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]+)?Z$'
         or value #>> '{}' ~ '^[0-9]{4}-(0[13-9]|1[0-2])-(29|30)T([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](\.[0-9]+)?Z$'
@@ -4467,10 +4550,10 @@ revoke all on function paidonce.read_time(jsonb) from public;
 call paidonce.only_grant('execute', 'function paidonce.read_time(jsonb)', variadic '{}');
 
 -- file: functions/snapshot/apply_snapshot.sql
--- Purpose:   apply Stripes current state of an object, as fetched. It has the last word over events, unless one arrived while it was being
+-- Purpose:   apply Stripe's current state of an object, as fetched. It has the last word over events, unless one arrived while it was being
 --            fetched: then it is asked for again.
--- Arguments: object, as Stripes API answered ({id, object, deleted: true} where it is gone); a key "paidonce": {"account"} may name its connected
---            account. observed_at, the Date header of that answer: Stripes clock, like created. generation, as paidonce.generation_of gave it
+-- Arguments: object, as Stripe's API answered ({id, object, deleted: true} where it is gone); a key "paidonce": {"account"} may name its connected
+--            account. observed_at, the Date header of that answer: Stripe's clock, like created. generation, as paidonce.generation_of gave it
 --            before the request.
 -- Returns:   applied; moved, when an event arrived meanwhile and the object was asked for again; older, when a later answer was applied already.
 -- Raises:    22023 when the object has no id, no type or one that is not kept; else as handle_stripe_event.
@@ -4523,7 +4606,7 @@ end
 $$;
 
 comment on function paidonce.apply_snapshot(jsonb, timestamptz, bigint) is
-    'Applies Stripes current state of an object: the last word over events, unless one arrived meanwhile. Returns applied, moved or older.';
+    'Applies Stripe''s current state of an object: the last word over events, unless one arrived meanwhile. Returns applied, moved or older.';
 
 revoke all on function paidonce.apply_snapshot(jsonb, timestamptz, bigint) from public;
 call paidonce.only_grant('execute', 'function paidonce.apply_snapshot(jsonb, timestamptz, bigint)', 'paidonce_worker');
@@ -4555,7 +4638,7 @@ call paidonce.only_grant('execute', 'function paidonce.generation_of(text, text)
 -- file: functions/snapshot/stated.sql
 -- Purpose:   read what is kept of an object, whatever its type.
 -- Arguments: object_type, as Stripe names it; object_id (of an entitlement summary: its customer).
--- Returns:   its rows generation, as_of, source_event, account and data; no row when it is not kept.
+-- Returns:   its row's generation, as_of, source_event, account and data; no row when it is not kept.
 -- Raises:    nothing.
 -- Locks:     nothing.
 create or replace function paidonce.stated(object_type text, object_id text)
@@ -4825,14 +4908,18 @@ create or replace view paidonce.credit_targets with (security_invoker = true) as
 select
     p.purchase_id,
     p.customer_id,
-    coalesce(c.user_id, session.user_id, intent.user_id) as user_id,
+    case when p.customer_id is null then coalesce(session.user_id, intent.user_id) else c.user_id end as user_id, -- guests name theirs
     bought.granted,
-    round(bought.granted * least(1, (refunded.amount + disputed.amount) / nullif(paid.amount, 0)))::bigint as reversed,
+    case
+        when refunded.amount + disputed.amount <= 0 then 0
+        when paid.amount is null then bought.granted
+        else round(bought.granted * least(1, (refunded.amount + disputed.amount) / paid.amount))::bigint
+    end as reversed,
     entered.grants as entered_grants,
     entered.total as entered,
     refunded.amount as refunded_amount,
     disputed.amount as disputed_amount,
-    p.known
+    p.known or intent.priced as known
 from (
     select o.purchase_id, min(o.customer_id) as customer_id, array_agg(o.object_id) as ids,
         bool_or(o.kind = 'invoice') as has_invoice, bool_or(o.kind = 'session') as has_session,
@@ -4841,7 +4928,7 @@ from (
     group by o.purchase_id
 ) as p
 left join paidonce.customers as c on c.customer_id = p.customer_id
--- An invoice says what was bought by its lines; a trial's invoice of nothing bought nothing.
+-- An invoice says what was bought by its lines; a trial's line of nothing bought nothing, a discounted one still did.
 cross join lateral (
     select coalesce(sum(l.credits), 0) as credits, sum(n.amount_paid) as paid
     from paidonce.invoices as n
@@ -4849,6 +4936,7 @@ cross join lateral (
         select sum(i.credits * coalesce(i.quantity, 1)) as credits
         from paidonce.invoice_lines as i
         where i.invoice_id = n.invoice_id and not i.proration
+            and i.amount is distinct from 0
             and (coalesce(n.amount_paid, 1) > 0 or coalesce(n.subtotal, 0) > 0)
     ) as l on true
     where n.invoice_id = any (p.ids) and n.status = 'paid'
@@ -4864,7 +4952,8 @@ cross join lateral (
 ) as session
 cross join lateral (
     select coalesce(sum(y.credits) filter (where y.status = 'succeeded'), 0) as credits,
-        sum(y.amount_paid) filter (where y.status = 'succeeded') as paid, min(y.user_id) as user_id
+        sum(y.amount_paid) filter (where y.status = 'succeeded') as paid, min(y.user_id) as user_id,
+        coalesce(bool_or(y.credits is not null), false) as priced
     from paidonce.payments as y
     where y.payment_id = any (p.ids) and y.kind = 'payment_intent'
 ) as intent

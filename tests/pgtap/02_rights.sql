@@ -29,7 +29,7 @@ create view spec.documented_calls as
         ('service_role', 'paidonce.link_customer(text,text)'), ('service_role', 'paidonce.spend_credits(text,bigint,text)'),
         ('service_role', 'paidonce.why_access(text,text)'),
         ('paidonce_worker', 'paidonce.claim_outbox(integer,interval,text[])'), ('paidonce_worker', 'paidonce.settle_outbox(jsonb)'),
-        ('paidonce_worker', 'paidonce.generation_of(text,text)'),
+        ('paidonce_worker', 'paidonce.outbox_backlog()'), ('paidonce_worker', 'paidonce.generation_of(text,text)'),
         ('paidonce_worker', 'paidonce.apply_snapshot(jsonb,timestamp with time zone,bigint)'),
         ('service_role', 'paidonce.has_access(text)'), ('authenticated', 'paidonce.has_access(text)')) as v (as_role, name);
 
