@@ -68,17 +68,25 @@ func TestOutcomes(t *testing.T) {
 		})
 	}
 
-	for _, thin := range []string{
-		`{"id":"evt_thin","object":"v2.core.event","type":"v1.billing.meter.error_report_triggered","related_object":{"id":"mtr_1"}}`,
-		`{}`, `{"type":"invoice.paid","data":{"object":{"id":"in_1"}}}`, `{"id":"evt_2","data":{"object":{"id":"in_1"}}}`,
+	t.Run("given a thin event, which has no data.object, when posted then 200 and a row", func(t *testing.T) {
+		var log logged
+		h := newHandler(t, webhook.Options{DB: db.Pool, Logger: log.logger()})
+		got := serve(t, h, signed(`{"id":"evt_thin","object":"v2.core.event","type":"v1.billing.meter.error_report_triggered","related_object":{"id":"mtr_1"}}`))
+		require.Equal(t, 200, got.Status)
+		require.Equal(t, got.Outcome, log.only(t)["outcome"])
+		require.Equal(t, got.Outcome, pgtest.One[string](t, db, "select status from paidonce.events where event_id = 'evt_thin'"))
+	})
+
+	for _, odd := range []string{
+		`{}`, `{"object":"v2.core.event"}`, `{"type":"invoice.paid","data":{"object":{"id":"in_1"}}}`, `{"id":"evt_2","data":{"object":{"id":"in_1"}}}`,
 		`{"id":"evt_3","type":"invoice.paid"}`, `{"id":"evt_4","type":"invoice.paid","data":{"object":"in_1"}}`,
 		`{"id":"","type":"invoice.paid","data":{"object":{}}}`, `{"id":7,"type":"invoice.paid","data":{"object":{}}}`,
 		`{"id":null,"type":null,"data":null}`, `{"id":"evt_5","type":"invoice.paid","data":[]}`,
 	} {
-		t.Run("given "+quote(thin)+" signed but no event when posted then 400, no row, one log line", func(t *testing.T) {
+		t.Run("given "+quote(odd)+" signed but no event when posted then 400, no row, one log line", func(t *testing.T) {
 			var log logged
 			before := events(t, db)
-			got := serve(t, newHandler(t, webhook.Options{DB: db.Pool, Logger: log.logger()}), signed(thin))
+			got := serve(t, newHandler(t, webhook.Options{DB: db.Pool, Logger: log.logger()}), signed(odd))
 			require.Equal(t, 400, got.Status)
 			require.Equal(t, before, events(t, db))
 			require.Equal(t, "WARN", log.only(t)["level"])

@@ -156,7 +156,8 @@ func forward(t *testing.T, from, to string) {
 	require.NoError(t, err)
 	var group sync.WaitGroup
 	t.Cleanup(group.Wait)
-	t.Cleanup(func() { _ = listener.Close() })
+	// The test's context is over before its clean-up begins, so the wait has an end.
+	context.AfterFunc(t.Context(), func() { _ = listener.Close() })
 	group.Go(func() {
 		for {
 			in, err := listener.Accept()
@@ -168,8 +169,9 @@ func forward(t *testing.T, from, to string) {
 				_ = in.Close()
 				continue
 			}
-			group.Go(func() { _, _ = io.Copy(out, in); _ = out.Close() })
-			group.Go(func() { _, _ = io.Copy(in, out); _ = in.Close() })
+			context.AfterFunc(t.Context(), func() { _, _ = in.Close(), out.Close() })
+			group.Go(func() { _, _ = io.Copy(out, in) })
+			group.Go(func() { _, _ = io.Copy(in, out) })
 		}
 	})
 }
