@@ -36,7 +36,7 @@ func (b *bench) compare(ctx context.Context) error {
 		}
 		add(far, false)
 	}
-	fmt.Printf("medians of %d rounds of %v s each, in events a second\n\n", b.rounds, b.seconds)
+	fmt.Printf("medians of %d rounds of %v s each, in events a second; CPU is the database server's, an event\n\n", b.rounds, b.seconds)
 	if err := b.measure(ctx, cells); err != nil {
 		return err
 	}
@@ -49,13 +49,17 @@ func (b *bench) compare(ctx context.Context) error {
 
 type results struct{ cells []*cell }
 
-func (r results) of(key string, clients int, duplicate bool) float64 {
+func (r results) cell(key string, clients int, duplicate bool) *cell {
 	for _, c := range r.cells {
 		if c.variant.key == key && c.clients == clients && c.duplicate == duplicate {
-			return c.rate()
+			return c
 		}
 	}
-	return 0
+	return &cell{}
+}
+
+func (r results) of(key string, clients int, duplicate bool) float64 {
+	return r.cell(key, clients, duplicate).rate()
 }
 
 func table() *tabwriter.Writer {
@@ -66,15 +70,16 @@ func table() *tabwriter.Writer {
 func (b *bench) printNear(r results, variants []*variant) {
 	for _, clients := range b.clients {
 		w := table()
-		fmt.Fprintf(w, "%d client(s)\tfirst\tof bare\tduplicate\tof bare\tduplicate costs, of a first\t\n", clients)
+		fmt.Fprintf(w, "%d client(s)\tfirst\tof bare\tCPU ms\tduplicate\tof bare\tCPU ms\tduplicate costs, of a first\t\n", clients)
 		for _, v := range variants {
 			base := "a"
 			if v.key == "d0" || v.key == "bh" || v.key == "d" {
 				base = "d0"
 			}
 			first, again := r.of(v.key, clients, false), r.of(v.key, clients, true)
-			fmt.Fprintf(w, "(%s) %s\t%.0f\t%.2f\t%.0f\t%.2f\t%.2f\t\n", v.key, v.name, first, first/r.of(base, clients, false),
-				again, again/r.of(base, clients, true), first/again)
+			fmt.Fprintf(w, "(%s) %s\t%.0f\t%.2f\t%.2f\t%.0f\t%.2f\t%.2f\t%.2f\t\n", v.key, v.name,
+				first, first/r.of(base, clients, false), median(r.cell(v.key, clients, false).cpu),
+				again, again/r.of(base, clients, true), median(r.cell(v.key, clients, true).cpu), first/again)
 		}
 		_ = w.Flush()
 		fmt.Println()

@@ -32,10 +32,7 @@ type options struct {
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	o, err := parse(os.Args[1:])
-	if err == nil {
-		err = run(ctx, o)
-	}
+	err := begin(ctx, os.Args[1:])
 	switch {
 	case errors.Is(err, flag.ErrHelp):
 		os.Exit(2)
@@ -43,6 +40,17 @@ func main() {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
+}
+
+func begin(ctx context.Context, args []string) error {
+	if len(args) > 0 && args[0] == "outbox" {
+		return outboxBench(ctx, args[1:])
+	}
+	o, err := parse(args)
+	if err != nil {
+		return err
+	}
+	return run(ctx, o)
 }
 
 func parse(args []string) (options, error) {

@@ -16,13 +16,16 @@ type cell struct {
 	clients   int
 	duplicate bool
 	rates     []float64 // one a round, in events a second
+	cpu       []float64 // one a round, the server's, in milliseconds an event
 }
 
-func (c *cell) rate() float64 {
-	if c == nil || len(c.rates) == 0 {
+func (c *cell) rate() float64 { return median(c.rates) }
+
+func median(values []float64) float64 {
+	if len(values) == 0 {
 		return 0
 	}
-	sorted := slices.Sorted(slices.Values(c.rates))
+	sorted := slices.Sorted(slices.Values(values))
 	if n := len(sorted); n%2 == 0 {
 		return (sorted[n/2-1] + sorted[n/2]) / 2
 	}
@@ -40,12 +43,15 @@ func (b *bench) measure(ctx context.Context, cells []*cell) error {
 			if round == 0 {
 				duration /= 2
 			}
+			began, used := time.Now(), b.serverCPU()
 			rate, err := c.run(ctx, duration)
 			if err != nil {
 				return fmt.Errorf("%s: %w", c.variant.name, err)
 			}
 			if round > 0 {
+				events := rate * time.Since(began).Seconds()
 				c.rates = append(c.rates, rate)
+				c.cpu = append(c.cpu, (b.serverCPU()-used).Seconds()*1000/events)
 			}
 			progress("\rround %d of %d: %d of %d measurements ", round, b.rounds, i+1, len(cells))
 		}

@@ -141,7 +141,7 @@ comment on column paidonce.invoice_lines.period_end is 'End of the line''s perio
 comment on column paidonce.invoice_lines.amount is 'Its amount in minor units.';
 comment on column paidonce.invoice_lines.quantity is 'How many units.';
 comment on column paidonce.invoice_lines.stated_credits is 'Credits per unit that the price carried inside the line, in API versions that expand it.';
-comment on column paidonce.invoice_lines.credits is 'Credits per unit, fixed once they are known; null while the price is not known yet.';
+comment on column paidonce.invoice_lines.credits is 'Credits per unit, fixed once the invoice is paid and the price is known; null until then.';
 comment on column paidonce.invoice_lines.proration is 'It settles a change within a period; prorated lines grant nothing.';
 comment on column paidonce.invoice_lines.price_stated is 'The line carried the whole price, not only its id.';
 comment on column paidonce.invoice_lines.invoice_id is 'The invoice.';

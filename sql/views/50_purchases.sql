@@ -65,7 +65,7 @@ cross join lateral (
 cross join lateral (
     select coalesce(
         nullif(case when p.has_invoice then invoice.paid when p.has_session then session.paid else intent.paid end, 0),
-        nullif(intent.paid, 0), charge.paid
+        nullif(intent.paid, 0), nullif(charge.paid, 0)
     )::numeric as amount
 ) as paid
 -- A charge's amount_refunded counts all its refunds up to its time; refunds known one by one may be later, and

@@ -765,7 +765,7 @@ comment on column paidonce.invoice_lines.period_end is 'End of the line''s perio
 comment on column paidonce.invoice_lines.amount is 'Its amount in minor units.';
 comment on column paidonce.invoice_lines.quantity is 'How many units.';
 comment on column paidonce.invoice_lines.stated_credits is 'Credits per unit that the price carried inside the line, in API versions that expand it.';
-comment on column paidonce.invoice_lines.credits is 'Credits per unit, fixed once they are known; null while the price is not known yet.';
+comment on column paidonce.invoice_lines.credits is 'Credits per unit, fixed once the invoice is paid and the price is known; null until then.';
 comment on column paidonce.invoice_lines.proration is 'It settles a change within a period; prorated lines grant nothing.';
 comment on column paidonce.invoice_lines.price_stated is 'The line carried the whole price, not only its id.';
 comment on column paidonce.invoice_lines.invoice_id is 'The invoice.';
@@ -4968,7 +4968,7 @@ cross join lateral (
 cross join lateral (
     select coalesce(
         nullif(case when p.has_invoice then invoice.paid when p.has_session then session.paid else intent.paid end, 0),
-        nullif(intent.paid, 0), charge.paid
+        nullif(intent.paid, 0), nullif(charge.paid, 0)
     )::numeric as amount
 ) as paid
 -- A charge's amount_refunded counts all its refunds up to its time; refunds known one by one may be later, and

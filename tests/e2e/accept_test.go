@@ -12,7 +12,7 @@ func TestNotAnEvent(t *testing.T) {
 	t.Parallel()
 	s := openShop(t)
 	for name, body := range map[string]string{
-		"a thin event":              `{"id":"evt_thin","object":"v2.core.event","type":"v1.customer.created","related_object":{"id":"cus_1"}}`,
+		"no data.object":            `{"id":"evt_1","object":"event","type":"invoice.paid","data":{}}`,
 		"an empty array":            `[]`,
 		"null":                      `null`,
 		"an empty object":           `{}`,
@@ -32,6 +32,34 @@ func TestNotAnEvent(t *testing.T) {
 			require.Zero(t, s.count("paidonce.events")+s.count("paidonce.deliveries"))
 		})
 	}
+}
+
+// A thin event carries no object: it can only be the reason to fetch one.
+func TestThinEvent(t *testing.T) {
+	t.Parallel()
+	s := openShop(t)
+	thin := func(kind, object, id string) event {
+		e := newEvent(kind, 0, fields{})
+		return e.with(fields{"object": "v2.core.event", "data": nil, "related_object": fields{"id": id, "type": object}})
+	}
+
+	t.Run("given a thin event of a resource that is kept when it is delivered then it asks for a refetch and does nothing else", func(t *testing.T) {
+		b := newBuyer()
+		e := thin("v1.customer.updated", "customer", b.customer)
+		s.requireAnswer("200 processed", e)
+		s.requireAnswer("200 duplicate", e)
+		require.Equal(t, 1, s.count("paidonce.outbox"))
+		require.Equal(t, 1, s.count("paidonce.outbox where event_id = $1 and coalesce_key = $2", e.id, "refetch:"+b.customer))
+		require.Zero(t, s.count("app.runs")+s.count("paidonce.subscriptions"))
+		s.requireSound()
+	})
+
+	t.Run("given a thin event of anything else when it is delivered then 200 ignored", func(t *testing.T) {
+		before := s.count("paidonce.outbox")
+		s.requireAnswer("200 ignored", thin("v2.billing.meter.error_report_triggered", "billing.meter", fresh("mtr")))
+		require.Equal(t, before, s.count("paidonce.outbox"))
+		s.requireSound()
+	})
 }
 
 func TestNobodyWaitsForIt(t *testing.T) {

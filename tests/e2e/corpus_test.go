@@ -89,7 +89,9 @@ func TestCollected(t *testing.T) {
 				s := openShop(t)
 				s.db.Exec(t, "truncate paidonce.handlers")
 				s.db.Exec(t, prepare)
-				for g, a := range s.pour(all) {
+				first := s.pour(all)
+				require.Empty(t, s.failures())
+				for g, a := range first {
 					require.Contains(t, []string{"200 processed", "200 ignored"}, a.String(), g.file)
 				}
 				for _, g := range all {
@@ -109,6 +111,14 @@ func TestCollected(t *testing.T) {
 			})
 		}
 	}
+}
+
+// failures says which events failed, and why.
+func (s *shop) failures() string {
+	s.t.Helper()
+	return pgtest.One[string](s.t, s.db, `
+		select coalesce(string_agg(distinct concat_ws(' ', event_type, sqlstate, error, split_part(context, E'\n', 1)), E'\n'), '')
+		from paidonce.events where status = 'failed'`)
 }
 
 // pour delivers all, eight at a time.

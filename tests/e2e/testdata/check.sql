@@ -1,4 +1,4 @@
--- I1 and I2: processed means that the effects are committed, exactly once; nothing else has any. Every row is a fault.
+-- What must always hold: processed means that the effects are committed, exactly once; nothing else has any. Every row is a fault.
 with mine as (
     select e.*, (select count(*) from app.runs as r where r.event_id = e.event_id) as runs
     from paidonce.events as e
