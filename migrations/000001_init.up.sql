@@ -2216,8 +2216,8 @@ call paidonce.only_grant('execute', 'function paidonce.rank_of(text, jsonb)', va
 -- file: functions/outbox/claim_outbox.sql
 -- Purpose:   hand out due rows to a worker, each under a lease and a fencing token of its own. A row whose lease ran out is handed
 --            out again. Commit at once and send outside any transaction.
--- Arguments: max_rows, at most so many rows; lease, how long the worker has them; actions, only these (exact, a family such as email.*),
---            or null for all.
+-- Arguments: max_rows, at most so many rows; lease, how long the worker has them; actions, only these (exact, or a family such as email.*)
+--            and not those that have a ! in front, or null for all.
 -- Returns:   the rows that were due first, in no particular order. attempts counts this attempt.
 -- Raises:    22023 when an argument is out of range.
 -- Locks:     the rows handed out; rows that others have locked are passed over.
@@ -2231,6 +2231,9 @@ volatile
 security definer
 set search_path = ''
 as $$
+declare
+    v_only constant pg_catalog.text[] := array(select a.name from unnest(actions) as a (name) where not starts_with(a.name, '!'));
+    v_not  constant pg_catalog.text[] := array(select substr(a.name, 2) from unnest(actions) as a (name) where starts_with(a.name, '!'));
 begin
     if coalesce(max_rows, 0) not between 1 and 10000 or coalesce(lease, '0') <= '0' then
         raise exception 'claim_outbox needs 1 to 10000 rows and a positive lease' using errcode = 'invalid_parameter_value';
@@ -2244,7 +2247,10 @@ begin
         where o.status = 'pending' and o.next_attempt_at <= clock_timestamp()
             and (o.lease_until is null or o.lease_until <= clock_timestamp())
             and (actions is null or exists (
-                select from unnest(actions) as a (name)
+                select from unnest(v_only) as a (name)
+                where o.action = a.name or (a.name like '%*' and starts_with(o.action, rtrim(a.name, '*')))))
+            and (v_not = '{}' or not exists (
+                select from unnest(v_not) as a (name)
                 where o.action = a.name or (a.name like '%*' and starts_with(o.action, rtrim(a.name, '*')))))
         order by o.next_attempt_at, o.id
         limit max_rows
@@ -2662,15 +2668,16 @@ begin
     end if;
 
     v_object := event #> '{data,object}';
+    -- Joined first: the link may run parked events of this purchase.
+    perform paidonce.join_purchase(
+        paidonce.read_customer_id(v_object), v_id, paidonce.read_object_id(v_object -> 'invoice'), paidonce.read_payment_ids(v_object)
+    );
     if coalesce(v_object ->> 'client_reference_id', '') <> '' then
         perform paidonce.link(paidonce.read_customer_id(v_object), v_object ->> 'client_reference_id', event ->> 'id');
     else
         perform paidonce.link_from_metadata(event, v_object, paidonce.read_customer_id(v_object));
     end if;
 
-    perform paidonce.join_purchase(
-        paidonce.read_customer_id(v_object), v_id, paidonce.read_object_id(v_object -> 'invoice'), paidonce.read_payment_ids(v_object)
-    );
     perform paidonce.settle_purchase(v_id, event);
 end
 $$;
@@ -3153,6 +3160,9 @@ begin
         update paidonce.purchase_objects as o set link_known = true where o.object_id = v_id and not o.link_known;
     end if;
     perform paidonce.settle_purchase(v_id, event);
+    if paidonce.read_integer(v_object -> 'amount_refunded') > 0 then
+        perform paidonce.request_purchase_link(event, v_id);
+    end if;
 end
 $$;
 

@@ -1,7 +1,7 @@
 -- Purpose:   hand out due rows to a worker, each under a lease and a fencing token of its own. A row whose lease ran out is handed
 --            out again. Commit at once and send outside any transaction.
--- Arguments: max_rows, at most so many rows; lease, how long the worker has them; actions, only these (exact, a family such as email.*),
---            or null for all.
+-- Arguments: max_rows, at most so many rows; lease, how long the worker has them; actions, only these (exact, or a family such as email.*)
+--            and not those that have a ! in front, or null for all.
 -- Returns:   the rows that were due first, in no particular order. attempts counts this attempt.
 -- Raises:    22023 when an argument is out of range.
 -- Locks:     the rows handed out; rows that others have locked are passed over.
@@ -15,6 +15,9 @@ volatile
 security definer
 set search_path = ''
 as $$
+declare
+    v_only constant pg_catalog.text[] := array(select a.name from unnest(actions) as a (name) where not starts_with(a.name, '!'));
+    v_not  constant pg_catalog.text[] := array(select substr(a.name, 2) from unnest(actions) as a (name) where starts_with(a.name, '!'));
 begin
     if coalesce(max_rows, 0) not between 1 and 10000 or coalesce(lease, '0') <= '0' then
         raise exception 'claim_outbox needs 1 to 10000 rows and a positive lease' using errcode = 'invalid_parameter_value';
@@ -28,7 +31,10 @@ begin
         where o.status = 'pending' and o.next_attempt_at <= clock_timestamp()
             and (o.lease_until is null or o.lease_until <= clock_timestamp())
             and (actions is null or exists (
-                select from unnest(actions) as a (name)
+                select from unnest(v_only) as a (name)
+                where o.action = a.name or (a.name like '%*' and starts_with(o.action, rtrim(a.name, '*')))))
+            and (v_not = '{}' or not exists (
+                select from unnest(v_not) as a (name)
                 where o.action = a.name or (a.name like '%*' and starts_with(o.action, rtrim(a.name, '*')))))
         order by o.next_attempt_at, o.id
         limit max_rows

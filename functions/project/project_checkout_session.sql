@@ -71,15 +71,16 @@ begin
     end if;
 
     v_object := event #> '{data,object}';
+    -- Joined first: the link may run parked events of this purchase.
+    perform paidonce.join_purchase(
+        paidonce.read_customer_id(v_object), v_id, paidonce.read_object_id(v_object -> 'invoice'), paidonce.read_payment_ids(v_object)
+    );
     if coalesce(v_object ->> 'client_reference_id', '') <> '' then
         perform paidonce.link(paidonce.read_customer_id(v_object), v_object ->> 'client_reference_id', event ->> 'id');
     else
         perform paidonce.link_from_metadata(event, v_object, paidonce.read_customer_id(v_object));
     end if;
 
-    perform paidonce.join_purchase(
-        paidonce.read_customer_id(v_object), v_id, paidonce.read_object_id(v_object -> 'invoice'), paidonce.read_payment_ids(v_object)
-    );
     perform paidonce.settle_purchase(v_id, event);
 end
 $$;

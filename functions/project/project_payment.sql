@@ -75,6 +75,9 @@ begin
         update paidonce.purchase_objects as o set link_known = true where o.object_id = v_id and not o.link_known;
     end if;
     perform paidonce.settle_purchase(v_id, event);
+    if paidonce.read_integer(v_object -> 'amount_refunded') > 0 then
+        perform paidonce.request_purchase_link(event, v_id);
+    end if;
 end
 $$;
 
