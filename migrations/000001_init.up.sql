@@ -1225,7 +1225,7 @@ call paidonce.only_grant('execute', 'function paidonce.enter_credits(text, text,
 -- Arguments: purchase_id; event, the cause, or null.
 -- Returns:   nothing.
 -- Raises:    nothing.
--- Locks:     the lines.
+-- Locks:     the ids of the prices and products it reads, shared, by advisory locks of the transaction; then the lines.
 create or replace function paidonce.fix_line_credits(purchase_id text, event jsonb)
 returns void
 language plpgsql
@@ -1234,6 +1234,18 @@ security invoker
 set search_path = ''
 as $$
 begin
+    -- Whatever makes a price or product known has its id locked: either it waits for this, or this sees it in the next statement.
+    perform pg_advisory_xact_lock_shared(hashtextextended(w.id, 0))
+    from (
+        select distinct k.id
+        from paidonce.purchase_objects as o
+        join paidonce.invoices as n on n.invoice_id = o.object_id and n.status = 'paid'
+        join paidonce.invoice_lines as l on l.invoice_id = n.invoice_id
+        cross join lateral unnest(array[l.price_id, l.product_id]) as k (id)
+        where o.purchase_id = fix_line_credits.purchase_id and l.credits is null and l.price_id is not null and k.id is not null
+        order by 1
+    ) as w;
+
     update paidonce.invoice_lines as l
     set credits = case when l.proration then 0 else paidonce.credits_of_price(l.price_id, l.product_id, l.price_stated, l.stated_credits) end
     from paidonce.purchase_objects as o
@@ -1324,7 +1336,7 @@ call paidonce.only_grant('execute', 'function paidonce.join_purchase(text, text,
 -- Arguments: none: a trigger.
 -- Returns:   null.
 -- Raises:    nothing.
--- Locks:     as paidonce.resolve_lines.
+-- Locks:     the price's id, as an event about the price would; then as paidonce.resolve_lines.
 create or replace function paidonce.price_grants_changed()
 returns trigger
 language plpgsql
@@ -1333,6 +1345,7 @@ security invoker
 set search_path = ''
 as $$
 begin
+    perform pg_advisory_xact_lock(hashtextextended(new.price_id, 0));
     perform paidonce.resolve_lines(null, new.price_id);
     return null;
 end
@@ -1841,7 +1854,7 @@ call paidonce.only_grant('execute', 'function paidonce.on(text, regprocedure)', 
 -- Purpose:   call the registered effects of an event, one after the other.
 -- Arguments: handlers, as paidonce.handlers_for gives them; event.
 -- Returns:   nothing.
--- Raises:    whatever an effect raises; 42883 where a registered function is gone; the error of a deferred constraint
+-- Raises:    42501 when the session has prepared types of its own for the effects to fall for; whatever an effect raises; 42883 where a registered function is gone; the error of a deferred constraint
 --            that the effects leave violated, which would otherwise come up at the commit, when it cannot be kept.
 -- Locks:     whatever an effect locks.
 create or replace function paidonce.run_handlers(handlers text[], event jsonb)
@@ -1854,6 +1867,16 @@ as $$
 declare
     v_handler pg_catalog.text;
 begin
+    -- Postgres looks for types in the session's temporary schema first. A caller with a type named text of its own there would
+    -- have every effect that declares a text run the caller's code with the owner's rights.
+    if cardinality(handlers) > 0 and pg_my_temp_schema() <> 0 and exists (
+        select from pg_catalog.pg_type as t
+        join pg_catalog.pg_type as c on c.typname = t.typname and c.typnamespace = 'pg_catalog'::pg_catalog.regnamespace
+        where t.typnamespace = pg_my_temp_schema()
+    ) then
+        raise exception 'the session has temporary types named like built-in ones' using errcode = 'insufficient_privilege';
+    end if;
+
     foreach v_handler in array handlers loop
         execute format('select %s($1)', v_handler) using event;
     end loop;
@@ -5069,6 +5092,13 @@ select 'credits_do_not_add_up', t.purchase_id,
     format('the ledger says %s, payments, refunds and disputes say %s', t.entered, t.granted - t.reversed)
 from paidonce.credit_targets as t
 where t.user_id is not null and t.entered <> t.granted - t.reversed
+union all
+select 'credits_not_granted', l.invoice_id,
+    format('line %s is paid and its price %s is known, but its credits were never fixed', l.line_id, l.price_id)
+from paidonce.invoice_lines as l
+join paidonce.invoices as n on n.invoice_id = l.invoice_id
+where n.status = 'paid' and l.credits is null and l.price_id is not null
+    and paidonce.credits_of_price(l.price_id, l.product_id, l.price_stated, l.stated_credits) is not null
 union all
 select 'credits_of_no_purchase', 'credit entry ' || c.entry_id, format('it is for %s, which is not a purchase', coalesce(c.purchase_id, 'nothing'))
 from paidonce.credit_entries as c

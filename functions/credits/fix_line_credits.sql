@@ -2,7 +2,7 @@
 -- Arguments: purchase_id; event, the cause, or null.
 -- Returns:   nothing.
 -- Raises:    nothing.
--- Locks:     the lines.
+-- Locks:     the ids of the prices and products it reads, shared, by advisory locks of the transaction; then the lines.
 create or replace function paidonce.fix_line_credits(purchase_id text, event jsonb)
 returns void
 language plpgsql
@@ -11,6 +11,18 @@ security invoker
 set search_path = ''
 as $$
 begin
+    -- Whatever makes a price or product known has its id locked: either it waits for this, or this sees it in the next statement.
+    perform pg_advisory_xact_lock_shared(hashtextextended(w.id, 0))
+    from (
+        select distinct k.id
+        from paidonce.purchase_objects as o
+        join paidonce.invoices as n on n.invoice_id = o.object_id and n.status = 'paid'
+        join paidonce.invoice_lines as l on l.invoice_id = n.invoice_id
+        cross join lateral unnest(array[l.price_id, l.product_id]) as k (id)
+        where o.purchase_id = fix_line_credits.purchase_id and l.credits is null and l.price_id is not null and k.id is not null
+        order by 1
+    ) as w;
+
     update paidonce.invoice_lines as l
     set credits = case when l.proration then 0 else paidonce.credits_of_price(l.price_id, l.product_id, l.price_stated, l.stated_credits) end
     from paidonce.purchase_objects as o

@@ -2,7 +2,7 @@
 -- Arguments: none: a trigger.
 -- Returns:   null.
 -- Raises:    nothing.
--- Locks:     as paidonce.resolve_lines.
+-- Locks:     the price's id, as an event about the price would; then as paidonce.resolve_lines.
 create or replace function paidonce.price_grants_changed()
 returns trigger
 language plpgsql
@@ -11,6 +11,7 @@ security invoker
 set search_path = ''
 as $$
 begin
+    perform pg_advisory_xact_lock(hashtextextended(new.price_id, 0));
     perform paidonce.resolve_lines(null, new.price_id);
     return null;
 end

@@ -34,7 +34,8 @@ set search_path = ''
 as $$
 begin
     perform paidonce.enqueue(event, 'email.welcome', jsonb_build_object(
-        'to', event #>> '{data,object,customer_details,email}'
+        'from', 'shop@example.com', 'to', event #>> '{data,object,customer_details,email}',
+        'subject', 'Welcome', 'text', 'Your subscription has begun.'
     ));
 end
 $$;
@@ -54,7 +55,8 @@ begin
         event #>> '{data,object,currency}'
     );
     perform paidonce.enqueue(event, 'email.receipt', jsonb_build_object(
-        'to', event #>> '{data,object,customer_email}'
+        'from', 'shop@example.com', 'to', event #>> '{data,object,customer_email}',
+        'subject', 'Your receipt', 'text', 'We have received your payment.'
     ));
 end
 $$;
@@ -84,3 +86,6 @@ revoke all on all functions in schema app from public;
 select paidonce.on('checkout.session.completed', 'app.welcome(jsonb)');
 select paidonce.on('invoice.paid', 'app.receipt(jsonb)');
 select paidonce.on('invoice.finalized', 'app.flaky(jsonb)');
+
+-- What the price is worth, besides the feature that its lookup_key names.
+insert into paidonce.price_grants (price_id, credits) values ('price_1SdemoProMonthly000001', 500);

@@ -30,6 +30,13 @@ func TestRun(t *testing.T) {
 			"invoice.paid                   1 processed  5           1 receipt              1 email.receipt",
 			"invoice.finalized              1 failed     1           0 booking              0 http.bookkeeping",
 			"invoice.finalized              1 processed  2           1 booking              1 http.bookkeeping",
+			"access to pro_monthly: yes   credits: 500",
+			"access to pro_monthly: yes   credits: 250",
+			"grant                          +500         invoice.paid",
+			"reversal                       -250         charge.refunded",
+			"before the worker        the subscription is unpaid   access to pro_monthly: no",
+			"after it asked Stripe    the subscription is active   access to pro_monthly: yes",
+			"3 requests, 1 answer lost after the work: 2 e-mails went out",
 			"All of it is true",
 		} {
 			require.Contains(t, out.String(), line)
@@ -108,6 +115,39 @@ func TestTables(t *testing.T) {
 		})
 	}
 
+	for name, tc := range map[string]struct {
+		spoil, mend string
+		want        []string
+	}{
+		"given a reversal lost when Ada reads then credits, ledger and audit show it": {
+			`create table app.kept as select * from paidonce.credit_entries where kind = 'reversal'; delete from paidonce.credit_entries where kind = 'reversal'`,
+			`insert into paidonce.credit_entries overriding system value select * from app.kept; drop table app.kept`,
+			[]string{"Ada's credits: expected 250, found 500", "entries in the ledger: expected 2, found 1", "findings of the audit: expected 0, found 1"}},
+		"given no status that grants when Ada reads then her access shows it": {
+			`update paidonce.settings set access_statuses = '{}'`,
+			`update paidonce.settings set access_statuses = '{active}'`,
+			[]string{"Ada's access: expected true, found false"}},
+		"given a policy that opens the ledger when somebody else reads then it shows": {
+			`create policy "open" on paidonce.credit_entries for select to authenticated using (true)`,
+			`drop policy "open" on paidonce.credit_entries`,
+			[]string{"what somebody else reads: expected {false 0 0}, found {false 250 2}"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			read := func() []string {
+				judge := &teller{out: &bytes.Buffer{}, stage: s}
+				require.NoError(t, judge.reads(t.Context(), bought/2))
+				require.NoError(t, judge.ledger(t.Context()))
+				return judge.wrong
+			}
+			_, err := s.owner.Exec(t.Context(), tc.spoil)
+			require.NoError(t, err)
+			require.Equal(t, tc.want, read())
+			_, err = s.owner.Exec(t.Context(), tc.mend)
+			require.NoError(t, err)
+			require.Empty(t, read())
+		})
+	}
+
 	t.Run("given a table opened to the handler when its rights are counted then it shows", func(t *testing.T) {
 		_, tables, err := rights(t.Context(), s.owner)
 		require.NoError(t, err)
@@ -174,7 +214,7 @@ func TestEvents(t *testing.T) {
 			require.False(t, seen[e.event.ID])
 			seen[e.event.ID] = true
 		}
-		require.Len(t, seen, 4)
+		require.Len(t, seen, 7)
 	})
 }
 

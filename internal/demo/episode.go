@@ -56,3 +56,16 @@ func purchases() ([]episode, error) {
 func booking() (episode, error) {
 	return load("4_invoice_finalized.json", "booking", `select count(*) from app.bookings`, "http.bookkeeping")
 }
+
+// refunds are the events that name the invoice's payment and take half of it back.
+func refunds() ([]episode, error) {
+	var all []episode
+	for _, file := range []string{"5_invoice_payment.json", "6_charge_refunded.json", "7_refund.json"} {
+		e, err := load(file, "", "", "")
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, e)
+	}
+	return all, nil
+}

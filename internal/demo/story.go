@@ -20,7 +20,7 @@ const atOnce = 5
 func (t *teller) tell(ctx context.Context, setUp time.Duration) error {
 	for _, act := range []func(context.Context) error{
 		func(ctx context.Context) error { return t.introduce(ctx, setUp) },
-		t.deliverTogether, t.deliverTampered, t.deliverFlaky,
+		t.deliverTogether, t.deliverRefund, t.deliverTampered, t.deliverFlaky, t.sendAll,
 	} {
 		if err := act(ctx); err != nil {
 			return err

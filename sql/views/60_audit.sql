@@ -45,6 +45,13 @@ select 'credits_do_not_add_up', t.purchase_id,
 from paidonce.credit_targets as t
 where t.user_id is not null and t.entered <> t.granted - t.reversed
 union all
+select 'credits_not_granted', l.invoice_id,
+    format('line %s is paid and its price %s is known, but its credits were never fixed', l.line_id, l.price_id)
+from paidonce.invoice_lines as l
+join paidonce.invoices as n on n.invoice_id = l.invoice_id
+where n.status = 'paid' and l.credits is null and l.price_id is not null
+    and paidonce.credits_of_price(l.price_id, l.product_id, l.price_stated, l.stated_credits) is not null
+union all
 select 'credits_of_no_purchase', 'credit entry ' || c.entry_id, format('it is for %s, which is not a purchase', coalesce(c.purchase_id, 'nothing'))
 from paidonce.credit_entries as c
 where c.kind <> 'spend' and not exists (select from paidonce.purchase_objects as o where o.object_id = c.purchase_id)

@@ -89,12 +89,13 @@ $$;
 reset role;
 
 select results_eq('select answer ->> ''outcome'' from answers order by nr',
-    array['processed', 'parked', 'failed', 'ignored', 'processed', 'processed', 'processed'],
-    'given a caller with types of its own, when it hands events in, then they are handled as ever');
-select is((select status from paidonce.events where event_id = 'evt_2'), 'processed',
-    'given that caller, when a link runs a parked event, then it is handled as ever');
-select is((select count(*) from paidonce.outbox), 2::bigint,
-    'given that caller, when effects ask for actions, then they are written as ever');
+    array['processed', 'failed', 'failed', 'ignored', 'processed', 'processed', 'processed'],
+    'given a caller with types of its own, when it hands events in, then the built-in effects run as ever');
+select results_eq('select event_id, status, sqlstate from paidonce.events where event_id in (''evt_2'', ''evt_3'') order by 1',
+    'values (''evt_2'', ''failed'', ''42501''), (''evt_3'', ''failed'', ''42501'')',
+    'given that caller, when an event has an effect of the user''s own, which may declare any type, then it is not run');
+select results_eq('select event_id, action from paidonce.outbox', 'values (''evt_5'', ''stripe.refetch'')',
+    'given that caller, when effects ask for actions, then those of the built-in ones are written as ever');
 select is((select count(*) from paidonce.link_conflicts), 2::bigint,
     'given that caller, when links contradict each other, then that is kept as ever');
 select cmp_ok((select count(*) from types where typname in ('text', 'jsonb', 'timestamptz', 'bool', 'int4', 'int8')), '=', 6::bigint,
