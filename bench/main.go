@@ -92,6 +92,7 @@ func run(ctx context.Context, o options) (err error) {
 	if err := b.describe(ctx); err != nil {
 		return err
 	}
+	fmt.Printf("customer.subscription.updated of %d bytes, over %d subscriptions of as many customers\n\n", len(bodyFor(1, 1)), b.subscriptions)
 	switch {
 	case o.profile:
 		return b.profile(ctx)

@@ -159,6 +159,5 @@ func (b *bench) describe(ctx context.Context) error {
 	}
 	fmt.Printf("%d CPUs shared by clients, handler and database; %s %s/%s; Postgres %s, fsync %s, synchronous_commit %s, %s\n",
 		runtime.NumCPU(), runtime.Version(), runtime.GOOS, runtime.GOARCH, postgres, fsync, commit, strings.Join(changed, ", "))
-	fmt.Printf("customer.subscription.updated of %d bytes, over %d subscriptions of as many customers\n\n", len(bodyFor(1, 1)), b.subscriptions)
 	return nil
 }

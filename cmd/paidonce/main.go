@@ -33,10 +33,12 @@ type cli struct {
 	Demo    demoCommand    `cmd:"" help:"Show everything on a throwaway Postgres, and check it."`
 	Dev     devCommand     `cmd:"" help:"The same, left running until Ctrl-C."`
 	Serve   serveCommand   `cmd:"" help:"Receive Stripe's webhooks at POST /webhooks/stripe."`
+	Worker  workerCommand  `cmd:"" help:"Send outbox rows: e-mails, calls, refetches."`
 	Migrate migrateCommand `cmd:"" help:"Install, inspect or remove the schema."`
 	Init    initCommand    `cmd:"" help:"Write the migrations into an existing Supabase project."`
 	Send    sendCommand    `cmd:"" help:"Sign the events of a file and deliver them, as Stripe would."`
 	Events  eventsCommand  `cmd:"" help:"See which events came and what became of them; run them again."`
+	Outbox  outboxCommand  `cmd:"" help:"See what is sent, waits or was given up; send it again."`
 
 	Version kong.VersionFlag `help:"Print the version."`
 }

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"github.com/paidonce/paidonce/go/database"
 	"github.com/paidonce/paidonce/go/webhook"
@@ -18,6 +17,7 @@ import (
 
 type serveCommand struct {
 	databaseFlags
+	sendingFlags
 	Addr          string        `default:":8080" placeholder:"HOST:PORT" help:"Where to listen (${default})."`
 	MetricsAddr   string        `placeholder:"HOST:PORT" help:"Serve /metrics there instead of on --addr."`
 	WebhookSecret string        `env:"STRIPE_WEBHOOK_SECRET" placeholder:"whsec_…" help:"Signing secret of the endpoint; several, separated by commas, while one is rotated."`
@@ -26,7 +26,7 @@ type serveCommand struct {
 	MaxBody       int64         `default:"${maxbody}" placeholder:"BYTES" help:"Largest body accepted (${default})."`
 	MaxConns      int32         `default:"10" placeholder:"N" help:"Most connections to Postgres (${default})."`
 	PoolerMode    bool          `help:"DATABASE_URL leads to a transaction pooler; port 6543 is taken for one anyway."`
-	NoWorker      bool          `help:"Do not send outbox rows. This version has no worker yet, so nothing is sent either way and the rows wait; the flag is there so that a command line written now keeps its meaning."`
+	NoWorker      bool          `help:"Do not send outbox rows: a \"paidonce worker\" does."`
 	Grace         time.Duration `default:"10s" help:"At shutdown, how long what is in flight may take (${default})."`
 	Drain         time.Duration `default:"0s" help:"At shutdown, how long to go on accepting while /readyz says no; for load balancers that need notice (${default})."`
 	LogFormat     string        `default:"text" enum:"text,json" help:"text or json, to standard error (${default})."`
@@ -35,6 +35,7 @@ type serveCommand struct {
 func (serveCommand) Help() string {
 	return `POST /webhooks/stripe takes events; GET /healthz says that the process lives, /readyz that a delivery sent now could
 be processed, /metrics counts. The login in DATABASE_URL needs to be a member of role paidonce_edge and nothing more.
+It also is a worker, as "paidonce worker" describes, if a sender is configured; then the login needs role paidonce_worker, too.
 SIGTERM or Ctrl-C: stops accepting, finishes what is in flight, exits with 0; with 1 if something had to be cut off.`
 }
 
@@ -42,11 +43,11 @@ func (c serveCommand) Validate() error {
 	if c.Tolerance <= 0 || c.Timeout <= 0 || c.MaxBody <= 0 || c.MaxConns <= 0 || c.Grace <= 0 || c.Drain < 0 {
 		return errors.New("tolerance, timeout, max-body, max-conns and grace must be above zero")
 	}
-	return nil
+	return c.sendingFlags.check()
 }
 
 func (c serveCommand) Run(ctx context.Context, io streams) error {
-	log := c.logger(io)
+	log := newLogger(io, c.LogFormat)
 	// Split here and not by the flag's parser, which drops an empty last one: "whsec_a," must not pass.
 	secrets := strings.Split(c.WebhookSecret, ",")
 	if strings.TrimSpace(c.WebhookSecret) == "" {
@@ -61,8 +62,7 @@ func (c serveCommand) Run(ctx context.Context, io streams) error {
 	}
 	defer pool.Close()
 
-	registry := prometheus.NewRegistry()
-	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	registry := newRegistry()
 	if err := server.RegisterPool(registry, pool); err != nil {
 		return err
 	}
@@ -77,6 +77,11 @@ func (c serveCommand) Run(ctx context.Context, io streams) error {
 		return misuse{err: err, next: "correct STRIPE_WEBHOOK_SECRET: one whsec_… or several separated by commas"}
 	}
 	ready := server.CheckEntryPoint(pool)
+	run, closeWorker, err := c.startWorker(ctx, registry, log)
+	if err != nil {
+		return err
+	}
+	defer closeWorker()
 	s, err := server.Listen(ctx, server.Options{
 		Addr: c.Addr, MetricsAddr: c.MetricsAddr, Webhook: hook, Ready: ready, Metrics: registry, Logger: log, Grace: c.Grace, Drain: c.Drain,
 	})
@@ -84,27 +89,38 @@ func (c serveCommand) Run(ctx context.Context, io streams) error {
 		return misuse{err: err, next: "choose another --addr or --metrics-addr"}
 	}
 	log.Info("listening", "addr", s.Addr(), "webhook", server.WebhookPath, "metrics", s.MetricsAddr(), "secrets", len(secrets))
-	go warnUnready(ctx, log, ready)
-	if err := s.Serve(ctx); err != nil {
+	go warnUnready(ctx, log, "deliveries are answered with 503 until this is mended", ready)
+	if err := together(ctx, append(run, s.Serve)...); err != nil {
 		return err
 	}
 	log.Info("stopped, nothing was left in flight")
 	return nil
 }
 
-// warnUnready says at once what the first delivery would find out. It is no reason not to start: Postgres may
-// come up later, and Stripe delivers again.
-func warnUnready(ctx context.Context, log *slog.Logger, ready func(context.Context) error) {
+// startWorker prepares the worker that runs beside the webhook, if there is anything for it to send with.
+func (c serveCommand) startWorker(ctx context.Context, registry prometheus.Registerer, log *slog.Logger) (run []func(context.Context) error, end func(), err error) {
+	if c.NoWorker {
+		return nil, func() {}, nil
+	}
+	w, err := c.worker(ctx, c.databaseFlags, c.PoolerMode, c.Grace, registry, log)
+	if err != nil {
+		return nil, nil, err
+	}
+	if len(w.actions) == 0 {
+		w.pool.Close()
+		log.Info("no worker: no sender is configured, so outbox rows wait", "next", configureSenders)
+		return nil, func() {}, nil
+	}
+	go warnUnready(ctx, log, "outbox rows are not sent until this is mended", server.CheckWorker(w.pool))
+	return []func(context.Context) error{w.Run}, w.pool.Close, nil
+}
+
+// warnUnready says at once what the first delivery or claim would find out. It is no reason not to start:
+// Postgres may come up later, and Stripe delivers again.
+func warnUnready(ctx context.Context, log *slog.Logger, meaning string, ready func(context.Context) error) {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	if err := ready(ctx); err != nil && !errors.Is(err, context.Canceled) {
-		log.Warn("not ready: deliveries are answered with 503 until this is mended", "error", hint.Redact(err.Error()), "next", hint.For(err))
+		log.Warn("not ready: "+meaning, "error", hint.Redact(err.Error()), "next", hint.For(err))
 	}
-}
-
-func (c serveCommand) logger(io streams) *slog.Logger {
-	if c.LogFormat == "json" {
-		return slog.New(slog.NewJSONHandler(io.err, nil))
-	}
-	return slog.New(slog.NewTextHandler(io.err, nil))
 }

@@ -18,7 +18,7 @@ import (
 const (
 	migrateFirst = "the schema is not there yet: run `paidonce migrate up` (or `supabase db push` in a Supabase project)"
 	notAllowed   = "this login may not do that: the commands that read or change events need DATABASE_URL to be the owner of schema paidonce " +
-		"(role postgres on Supabase); `paidonce serve` needs a login that is a member of role paidonce_edge"
+		"(role postgres on Supabase); `paidonce serve` needs a login that is a member of role paidonce_edge, and a worker one of role paidonce_worker"
 )
 
 // For says what to do about err, or "" when there is nothing better to say than the error itself.

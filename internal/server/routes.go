@@ -14,7 +14,9 @@ const readyTimeout = 2 * time.Second
 
 func (s *Server) routes() http.Handler {
 	mux := http.NewServeMux()
-	mux.Handle(WebhookPath, s.options.Webhook)
+	if s.options.Webhook != nil {
+		mux.Handle(WebhookPath, s.options.Webhook)
+	}
 	mux.HandleFunc("GET /healthz", s.healthz)
 	mux.HandleFunc("GET /readyz", s.readyz)
 	if s.options.Metrics != nil && s.options.MetricsAddr == "" {

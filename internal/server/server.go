@@ -34,7 +34,7 @@ const WebhookPath = "/webhooks/stripe"
 type Options struct {
 	Addr        string                      // host:port; port 0 takes a free one
 	MetricsAddr string                      // if set, /metrics is served there and not on Addr
-	Webhook     http.Handler                // answers WebhookPath, whatever the method
+	Webhook     http.Handler                // answers WebhookPath, whatever the method; nil means no such path
 	Ready       func(context.Context) error // nil means always ready
 	Metrics     prometheus.Gatherer         // nil means no /metrics
 	Logger      *slog.Logger                // nil means slog.Default()

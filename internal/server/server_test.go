@@ -86,7 +86,7 @@ func TestRoutes(t *testing.T) {
 	}{
 		"given all is well when ready is asked then it is":                         {nil, 200, ""},
 		"given no schema when ready is asked then it says to migrate":              {&pgconn.PgError{Code: "42883"}, 503, "the schema is not installed"},
-		"given no grant when ready is asked then it says so":                       {&pgconn.PgError{Code: "42501"}, 503, "the login may not execute the entry point"},
+		"given no grant when ready is asked then it says so":                       {&pgconn.PgError{Code: "42501"}, 503, "the login may not execute the function that this needs"},
 		"given a database that is away when ready is asked then no name leaks out": {errors.New("dial db.internal: refused"), 503, "the database cannot be reached"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -89,11 +89,15 @@ func (u usage) requireLine(t *testing.T, line string) {
 
 func TestGoSnippets(t *testing.T) {
 	t.Parallel()
-	example, err := os.ReadFile(filepath.Join(repository, "go/webhook/example_test.go"))
+	examples, err := filepath.Glob(filepath.Join(repository, "go/*/example_test.go"))
 	require.NoError(t, err)
 	var lines []string
-	for line := range strings.Lines(string(example)) {
-		lines = append(lines, strings.TrimSpace(line))
+	for _, path := range examples {
+		example, err := os.ReadFile(path)
+		require.NoError(t, err)
+		for line := range strings.Lines(string(example)) {
+			lines = append(lines, strings.TrimSpace(line))
+		}
 	}
 	for _, p := range written(t) {
 		for _, b := range p.blocks {

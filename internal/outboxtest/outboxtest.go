@@ -1,0 +1,36 @@
+// Package outboxtest helps to test senders without a worker and without a database.
+package outboxtest
+
+import (
+	"encoding/json"
+	"errors"
+	"reflect"
+	"time"
+
+	"github.com/paidonce/paidonce/go/outbox"
+)
+
+// Action is a first attempt, made now.
+func Action(name, key, payload string) outbox.Action {
+	now := time.Now()
+	return outbox.Action{ID: 1, EventID: "evt_1", Name: name, Payload: json.RawMessage(payload), IdempotencyKey: key, Attempt: 1, FirstAttemptAt: now, CreatedAt: now}
+}
+
+// Verdict says what a worker makes of a sender's error: "sent", "dead", "retry", or "retry after" and a time.
+func Verdict(err error) string {
+	if err == nil {
+		return "sent"
+	}
+	permanent := reflect.TypeOf(outbox.Permanent(errors.New("")))
+	later := reflect.TypeOf(outbox.RetryAfter(0, errors.New("")))
+	verdict := "retry"
+	for e := err; e != nil; e = errors.Unwrap(e) {
+		switch reflect.TypeOf(e) {
+		case permanent:
+			return "dead"
+		case later:
+			verdict = "retry after " + time.Duration(reflect.ValueOf(e).FieldByName("after").Int()).String()
+		}
+	}
+	return verdict
+}
