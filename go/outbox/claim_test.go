@@ -97,6 +97,7 @@ func TestCommitOrder(t *testing.T) {
 		db := pgtest.New(t)
 		tx, err := db.Pool.Begin(t.Context())
 		require.NoError(t, err)
+		t.Cleanup(func() { _ = tx.Rollback(context.Background()) })
 		_, err = tx.Exec(t.Context(), "select paidonce.enqueue_once('first', null, 'test.a', '{}')")
 		require.NoError(t, err)
 		ask(t, db, "test.a", "second")

@@ -53,6 +53,10 @@ func TestListen(t *testing.T) {
 		require.NoError(t, err)
 		second, err := db.Pool.Begin(t.Context())
 		require.NoError(t, err)
+		t.Cleanup(func() {
+			_ = first.Rollback(context.Background())
+			_ = second.Rollback(context.Background())
+		})
 		for i, tx := range []pgx.Tx{first, second} { // the first has the gate
 			_, err := tx.Exec(t.Context(), "select paidonce.enqueue_once($1::text, null, 'test.a', '{}')", fmt.Sprint("k", i))
 			require.NoError(t, err)

@@ -84,6 +84,30 @@ func (s *sent) accept(_ context.Context, a outbox.Action) (json.RawMessage, erro
 	return json.RawMessage(`{"ok": true}`), nil
 }
 
+// meter knows how many were in a place at once.
+type meter struct {
+	mu        sync.Mutex
+	now, most int
+}
+
+func (m *meter) enter() (leave func()) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.now++
+	m.most = max(m.most, m.now)
+	return func() {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.now--
+	}
+}
+
+func (m *meter) highest() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.most
+}
+
 // working is a worker that runs.
 type working struct {
 	log      *log

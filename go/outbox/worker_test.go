@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -106,12 +105,11 @@ func TestWorker(t *testing.T) {
 		askMany(t, db, "stripe.note", 5)
 		askMany(t, db, "email.a", 5)
 		var free sent
-		var now, most atomic.Int64
+		var crowd meter
 		gate := make(chan struct{})
 		start(t, db, outbox.Options{Concurrency: 2}, func(w *outbox.Worker) {
 			w.Handle("stripe.refetch", func(context.Context, outbox.Action) (json.RawMessage, error) {
-				most.Store(max(most.Load(), now.Add(1)))
-				defer now.Add(-1)
+				defer crowd.enter()()
 				<-gate
 				return nil, nil
 			}, outbox.Policy{Concurrency: 3})
@@ -120,9 +118,10 @@ func TestWorker(t *testing.T) {
 		})
 		eventually(t, "the others are sent", func() bool { return count(t, db, "status = 'sent'") == 10 })
 		require.Len(t, free.list(), 10)
+		eventually(t, "the crowd has its share", func() bool { return crowd.highest() == 3 })
 		close(gate)
 		eventually(t, "all are sent", allSent(t, db))
-		require.EqualValues(t, 3, most.Load())
+		require.Equal(t, 3, crowd.highest())
 	})
 
 	t.Run("given families within families of which one has a concurrency of its own when rows come then each reaches its sender", func(t *testing.T) {
@@ -130,17 +129,47 @@ func TestWorker(t *testing.T) {
 		db := pgtest.New(t)
 		ask(t, db, "a.x", "outer")
 		ask(t, db, "a.b.x", "own")
+		askMany(t, db, "a.b.y", 30)
 		ask(t, db, "a.b.c", "inner")
 		var outer, own, inner sent
+		var alone meter
 		start(t, db, outbox.Options{}, func(w *outbox.Worker) {
 			w.Handle("a.*", outer.accept)
-			w.Handle("a.b.*", own.accept, outbox.Policy{Concurrency: 1})
+			w.Handle("a.b.*", func(ctx context.Context, a outbox.Action) (json.RawMessage, error) {
+				defer alone.enter()()
+				time.Sleep(5 * time.Millisecond)
+				return own.accept(ctx, a)
+			}, outbox.Policy{Concurrency: 1})
 			w.Handle("a.b.c", inner.accept)
 		})
 		eventually(t, "all are sent", allSent(t, db))
 		require.Equal(t, map[string]int{"outer": 1}, outer.keys())
-		require.Equal(t, map[string]int{"own": 1}, own.keys())
+		require.Len(t, own.list(), 31)
+		require.Equal(t, 1, alone.highest())
 		require.Equal(t, map[string]int{"inner": 1}, inner.keys())
+	})
+
+	t.Run("given a database that refuses an outcome for a while when it takes outcomes again then the row is sent without another send", func(t *testing.T) {
+		t.Parallel()
+		db := pgtest.New(t)
+		own := pool(t, db.URL("postgres")+"&lock_timeout=50ms")
+		ask(t, db, "test.a", "k1")
+		tx, err := db.Pool.Begin(t.Context())
+		require.NoError(t, err)
+		t.Cleanup(func() { _ = tx.Rollback(context.Background()) })
+		var s sent
+		r := start(t, db, outbox.Options{DB: own, Lease: time.Hour}, func(w *outbox.Worker) {
+			w.Handle("test.*", func(ctx context.Context, a outbox.Action) (json.RawMessage, error) {
+				if _, err := tx.Exec(ctx, "select from paidonce.outbox for update"); err != nil {
+					return nil, outbox.Permanent(err)
+				}
+				return s.accept(ctx, a)
+			})
+		})
+		eventually(t, "it is refused twice", func() bool { return r.metric(t, "paidonce_outbox_database_errors_total", "settle") >= 2 })
+		require.NoError(t, tx.Rollback(t.Context()))
+		eventually(t, "it is sent", allSent(t, db))
+		require.Len(t, s.list(), 1)
 	})
 
 	t.Run("given a database that drops every connection again and again when rows are sent then all of them end as sent", func(t *testing.T) {

@@ -190,3 +190,28 @@ type recorder struct {
 func (r *recorder) Header() http.Header         { return r.header }
 func (r *recorder) WriteHeader(status int)      { r.status = status }
 func (r *recorder) Write(b []byte) (int, error) { return r.body.Write(b) }
+
+// Hold keeps work from ending until it is released.
+type Hold struct {
+	once    sync.Once
+	reached chan struct{}
+	over    chan struct{}
+}
+
+// NewHold makes one.
+func NewHold() *Hold { return &Hold{reached: make(chan struct{}), over: make(chan struct{})} }
+
+// Wait returns when the hold is over. A nil one holds nothing.
+func (h *Hold) Wait() {
+	if h == nil {
+		return
+	}
+	h.once.Do(func() { close(h.reached) })
+	<-h.over
+}
+
+// Reached is closed when something is held.
+func (h *Hold) Reached() <-chan struct{} { return h.reached }
+
+// Release ends it.
+func (h *Hold) Release() { close(h.over) }

@@ -33,7 +33,7 @@ type Server struct {
 
 	mu     sync.Mutex
 	skip   time.Duration
-	work   time.Duration
+	held   *fakehttp.Hold // e-mails wait for its end
 	emails []Email
 	known  map[string]*known
 }
@@ -67,11 +67,11 @@ func (s *Server) Skip(d time.Duration) {
 	s.skip += d
 }
 
-// Work sets how long an e-mail takes to be accepted.
-func (s *Server) Work(d time.Duration) {
+// Hold keeps the e-mails that come from now on at work; with nil, none.
+func (s *Server) Hold(h *fakehttp.Hold) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.work = d
+	s.held = h
 }
 
 func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
@@ -113,10 +113,10 @@ func (s *Server) accept(w http.ResponseWriter, key, body string) {
 	}
 	k := &known{body: body, until: now.Add(keyLife)}
 	s.known[key] = k
-	work := s.work
+	held := s.held
 	s.mu.Unlock()
 
-	time.Sleep(work)
+	held.Wait()
 
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -54,10 +54,10 @@ func (s *Server) change(w http.ResponseWriter, r *http.Request) {
 		}
 		s.known[account+" "+key] = k
 	}
-	work := s.work
+	held := s.held
 	s.mu.Unlock()
 
-	time.Sleep(work)
+	held.Wait()
 
 	s.mu.Lock()
 	defer s.mu.Unlock()

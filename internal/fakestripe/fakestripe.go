@@ -42,13 +42,13 @@ type Server struct {
 }
 
 type settings struct {
-	skip     time.Duration // how far the fake's clock is ahead
-	skew     time.Duration // how far its Date header is off
-	inline   int           // how much of a list is shown inside its object
-	page     int           // most on a page
-	lag      time.Duration // of search
-	work     time.Duration // how long a POST takes
-	old      bool          // the account's version knows no invoice payments
+	skip     time.Duration  // how far the fake's clock is ahead
+	skew     time.Duration  // how far its Date header is off
+	inline   int            // how much of a list is shown inside its object
+	page     int            // most on a page
+	lag      time.Duration  // of search
+	held     *fakehttp.Hold // POSTs wait for its end
+	old      bool           // the account's version knows no invoice payments
 	onAnswer func(path string)
 }
 
@@ -143,8 +143,8 @@ func (s *Server) Pages(inline, page int) { s.set(func() { s.inline, s.page = inl
 // SearchLag sets how long search does not know a new object.
 func (s *Server) SearchLag(d time.Duration) { s.set(func() { s.lag = d }) }
 
-// Work sets how long a POST takes.
-func (s *Server) Work(d time.Duration) { s.set(func() { s.work = d }) }
+// Hold keeps the POSTs that come from now on at work; with nil, none.
+func (s *Server) Hold(h *fakehttp.Hold) { s.set(func() { s.held = h }) }
 
 // Old makes the account's version one of before 2025-03-31.basil.
 func (s *Server) Old() { s.set(func() { s.old = true }) }

@@ -144,6 +144,7 @@ func TestWaitingForPrices(t *testing.T) {
 		s.updated("evt_1", subscription("sub_1", "active"))
 		tx, err := s.db.Pool.Begin(t.Context())
 		require.NoError(t, err)
+		defer func() { _ = tx.Rollback(context.Background()) }()
 		_, err = tx.Exec(t.Context(), "select public.handle_stripe_event($1::jsonb)", event("evt_2", "customer.subscription.updated", time.Now(), subscription("sub_1", "past_due")))
 		require.NoError(t, err)
 		require.Zero(t, s.count("paidonce.claim_outbox(10, '1 minute')"), "its answer could be applied and settled before the cause is there")

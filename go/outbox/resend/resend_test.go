@@ -98,14 +98,16 @@ func TestKeys(t *testing.T) {
 	t.Run("given the first request still in flight when it is tried again then later, and one e-mail goes out", func(t *testing.T) {
 		t.Parallel()
 		to, send := start(t)
-		to.Work(300 * time.Millisecond)
+		hold := fakehttp.NewHold()
+		to.Hold(hold)
 		a := outboxtest.Action("email.welcome", "k", welcome)
 		var first sync.WaitGroup
 		first.Go(func() { _, _ = send(t.Context(), a) })
-		require.Eventually(t, func() bool { return len(to.Requests("POST", "/emails")) == 1 }, time.Second, time.Millisecond)
+		<-hold.Reached()
 		_, err := send(t.Context(), a)
 		require.Equal(t, "retry after 2s", outboxtest.Verdict(err))
 		require.ErrorContains(t, err, "concurrent_idempotent_requests")
+		hold.Release()
 		first.Wait()
 		_, err = send(t.Context(), a)
 		require.NoError(t, err)

@@ -108,13 +108,15 @@ func TestSend(t *testing.T) {
 	t.Run("given the first request still in flight when it is tried again then later, and one effect", func(t *testing.T) {
 		t.Parallel()
 		to, send := start(t)
-		to.Work(300 * time.Millisecond)
+		hold := fakehttp.NewHold()
+		to.Hold(hold)
 		var first sync.WaitGroup
 		first.Go(func() { _, _ = send(t.Context(), attempt(1, refund)) })
-		require.Eventually(t, func() bool { return len(to.Requests("POST", "/")) == 1 }, time.Second, time.Millisecond)
+		<-hold.Reached()
 		_, err := send(t.Context(), attempt(2, refund))
 		require.Equal(t, "retry", outboxtest.Verdict(err))
 		require.ErrorContains(t, err, "409 idempotency_error idempotency_key_in_use")
+		hold.Release()
 		first.Wait()
 		_, err = send(t.Context(), attempt(3, refund))
 		require.NoError(t, err)
