@@ -14,9 +14,13 @@ as $$
 declare
     v_handler pg_catalog.text;
 begin
+    if cardinality(handlers) = 0 then
+        return;
+    end if;
+
     -- Postgres looks for types in the session's temporary schema first. A caller with a type named text of its own there would
     -- have every effect that declares a text run the caller's code with the owner's rights.
-    if cardinality(handlers) > 0 and pg_my_temp_schema() <> 0 and exists (
+    if pg_my_temp_schema() <> 0 and exists (
         select from pg_catalog.pg_type as t
         join pg_catalog.pg_type as c on c.typname = t.typname and c.typnamespace = 'pg_catalog'::pg_catalog.regnamespace
         where t.typnamespace = pg_my_temp_schema()
@@ -28,16 +32,14 @@ begin
         execute format('select %s($1)', v_handler) using event;
     end loop;
 
-    if cardinality(handlers) > 0 then
-        begin
-            set constraints all immediate;
-            -- Leaving by an error puts the constraints back to what they were for whatever runs next.
-            raise exception using errcode = 'PO000';
-        exception
-            when sqlstate 'PO000' then
-                null;
-        end;
-    end if;
+    begin
+        set constraints all immediate;
+        -- Leaving by an error puts the constraints back to what they were for whatever runs next.
+        raise exception using errcode = 'PO000';
+    exception
+        when sqlstate 'PO000' then
+            null;
+    end;
 end
 $$;
 

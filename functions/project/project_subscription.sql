@@ -16,6 +16,7 @@ declare
     v_object pg_catalog.jsonb;
     v_old    pg_catalog.record;
     v_new    pg_catalog.record;
+    v_period pg_catalog.record;
 begin
     if v_id is null then
         return;
@@ -24,6 +25,7 @@ begin
     from paidonce.subscriptions as s where s.subscription_id = v_id for update;
     v_new := paidonce.newest(event, v_old.as_of, v_old.as_of_rank, v_old.is_final, v_old.source_event, v_old.rivals);
     v_object := v_new.winner #> '{data,object}';
+    v_period := paidonce.read_subscription_period(v_object);
 
     insert into paidonce.subscriptions as s (
         subscription_id, account, livemode, as_of, as_of_rank, is_final, source_event, rivals,
@@ -34,10 +36,9 @@ begin
         v_id, event ->> 'account', paidonce.read_flag(event -> 'livemode'), paidonce.read_time(v_new.winner -> 'created'),
         v_new.as_of_rank, v_new.is_final, v_new.winner ->> 'id', v_new.rivals,
         paidonce.read_customer_id(v_object), coalesce(v_object ->> 'status', 'unknown'), paidonce.read_time(v_object -> 'created'),
-        p.period_start, p.period_end, paidonce.read_time(v_object -> 'trial_end'),
+        v_period.period_start, v_period.period_end, paidonce.read_time(v_object -> 'trial_end'),
         paidonce.read_subscription_cancel_at(v_object), paidonce.read_time(v_object -> 'canceled_at'),
         paidonce.read_time(v_object -> 'ended_at'), paidonce.read_pause_behavior(v_object), v_object
-    from paidonce.read_subscription_period(v_object) as p
     where v_new.winner is not null
     on conflict (subscription_id) do update
     set as_of = excluded.as_of, as_of_rank = excluded.as_of_rank, is_final = excluded.is_final,

@@ -1867,9 +1867,13 @@ as $$
 declare
     v_handler pg_catalog.text;
 begin
+    if cardinality(handlers) = 0 then
+        return;
+    end if;
+
     -- Postgres looks for types in the session's temporary schema first. A caller with a type named text of its own there would
     -- have every effect that declares a text run the caller's code with the owner's rights.
-    if cardinality(handlers) > 0 and pg_my_temp_schema() <> 0 and exists (
+    if pg_my_temp_schema() <> 0 and exists (
         select from pg_catalog.pg_type as t
         join pg_catalog.pg_type as c on c.typname = t.typname and c.typnamespace = 'pg_catalog'::pg_catalog.regnamespace
         where t.typnamespace = pg_my_temp_schema()
@@ -1881,16 +1885,14 @@ begin
         execute format('select %s($1)', v_handler) using event;
     end loop;
 
-    if cardinality(handlers) > 0 then
-        begin
-            set constraints all immediate;
-            -- Leaving by an error puts the constraints back to what they were for whatever runs next.
-            raise exception using errcode = 'PO000';
-        exception
-            when sqlstate 'PO000' then
-                null;
-        end;
-    end if;
+    begin
+        set constraints all immediate;
+        -- Leaving by an error puts the constraints back to what they were for whatever runs next.
+        raise exception using errcode = 'PO000';
+    exception
+        when sqlstate 'PO000' then
+            null;
+    end;
 end
 $$;
 
@@ -3440,6 +3442,7 @@ declare
     v_object pg_catalog.jsonb;
     v_old    pg_catalog.record;
     v_new    pg_catalog.record;
+    v_period pg_catalog.record;
 begin
     if v_id is null then
         return;
@@ -3448,6 +3451,7 @@ begin
     from paidonce.subscriptions as s where s.subscription_id = v_id for update;
     v_new := paidonce.newest(event, v_old.as_of, v_old.as_of_rank, v_old.is_final, v_old.source_event, v_old.rivals);
     v_object := v_new.winner #> '{data,object}';
+    v_period := paidonce.read_subscription_period(v_object);
 
     insert into paidonce.subscriptions as s (
         subscription_id, account, livemode, as_of, as_of_rank, is_final, source_event, rivals,
@@ -3458,10 +3462,9 @@ begin
         v_id, event ->> 'account', paidonce.read_flag(event -> 'livemode'), paidonce.read_time(v_new.winner -> 'created'),
         v_new.as_of_rank, v_new.is_final, v_new.winner ->> 'id', v_new.rivals,
         paidonce.read_customer_id(v_object), coalesce(v_object ->> 'status', 'unknown'), paidonce.read_time(v_object -> 'created'),
-        p.period_start, p.period_end, paidonce.read_time(v_object -> 'trial_end'),
+        v_period.period_start, v_period.period_end, paidonce.read_time(v_object -> 'trial_end'),
         paidonce.read_subscription_cancel_at(v_object), paidonce.read_time(v_object -> 'canceled_at'),
         paidonce.read_time(v_object -> 'ended_at'), paidonce.read_pause_behavior(v_object), v_object
-    from paidonce.read_subscription_period(v_object) as p
     where v_new.winner is not null
     on conflict (subscription_id) do update
     set as_of = excluded.as_of, as_of_rank = excluded.as_of_rank, is_final = excluded.is_final,
