@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/paidonce/paidonce/internal/hint"
+	"github.com/paidonce/paidonce/go/database"
 )
 
 // The exit codes of every command; see the package comment.
@@ -38,8 +38,8 @@ func report(w io.Writer, err error) int {
 	if err == nil {
 		return exitOK
 	}
-	fmt.Fprintf(w, "paidonce: %s\n", hint.Redact(err.Error()))
-	code, next := exitFailed, hint.For(err)
+	fmt.Fprintf(w, "paidonce: %s\n", database.Redact(err.Error()))
+	code, next := exitFailed, database.Hint(err)
 	var m misuse
 	var a advised
 	switch {

@@ -11,7 +11,6 @@ import (
 
 	"github.com/paidonce/paidonce/go/database"
 	"github.com/paidonce/paidonce/go/webhook"
-	"github.com/paidonce/paidonce/internal/hint"
 	"github.com/paidonce/paidonce/internal/server"
 )
 
@@ -121,6 +120,6 @@ func warnUnready(ctx context.Context, log *slog.Logger, meaning string, ready fu
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
 	if err := ready(ctx); err != nil && !errors.Is(err, context.Canceled) {
-		log.Warn("not ready: "+meaning, "error", hint.Redact(err.Error()), "next", hint.For(err))
+		log.Warn("not ready: "+meaning, "error", database.Redact(err.Error()), "next", database.Hint(err))
 	}
 }

@@ -1,5 +1,5 @@
-// Package database opens connections to Postgres the way paidonce needs them, and finds out what stands
-// between it and the server.
+// Package database opens connections to Postgres the way paidonce needs them, finds out what stands
+// between it and the server, and says what to do about an error.
 //
 // A transaction pooler (Supabase's port 6543, PgBouncer with pool_mode = transaction) hands every transaction
 // to another server connection. Prepared statements get lost there, so Open uses pgx's exec mode; LISTEN and

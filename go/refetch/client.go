@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/paidonce/paidonce/go/internal/answer"
 	"github.com/paidonce/paidonce/go/outbox"
-	"github.com/paidonce/paidonce/internal/answer"
 )
 
 const (

@@ -11,7 +11,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
-	"github.com/paidonce/paidonce/internal/hint"
+	"github.com/paidonce/paidonce/go/database"
 )
 
 // Outcomes of the handler's own, beside those of handle_stripe_event.
@@ -107,7 +107,7 @@ func (h *Handler) record(ctx context.Context, r result, took time.Duration) {
 	add("sqlstate", r.sqlstate)
 	add("error", r.explain())
 	if r.cause != nil {
-		add("hint", hint.For(r.cause))
+		add("hint", database.Hint(r.cause))
 	}
 	h.log.LogAttrs(ctx, level, "stripe delivery", attrs...)
 }
@@ -118,11 +118,11 @@ func (r result) explain() string {
 	var refused *pgconn.ConnectError
 	switch {
 	case r.cause == nil:
-		return hint.Redact(r.detail)
+		return database.Redact(r.detail)
 	case errors.As(r.cause, &pgErr) && !errors.As(r.cause, &refused):
-		return hint.Redact(pgErr.Message)
+		return database.Redact(pgErr.Message)
 	case errors.Is(r.cause, context.DeadlineExceeded):
 		return "no answer from the database in time: it is slow, or every connection of the pool is busy"
 	}
-	return hint.Redact(r.cause.Error())
+	return database.Redact(r.cause.Error())
 }

@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/paidonce/paidonce/internal/hint"
+	"github.com/paidonce/paidonce/go/database"
 )
 
 // readyTimeout keeps a probe shorter than the patience of those who ask.
@@ -41,8 +41,8 @@ func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), readyTimeout)
 		defer cancel()
 		if err := s.options.Ready(ctx); err != nil {
-			s.options.Logger.Warn("not ready", "error", hint.Redact(err.Error()), "next", hint.For(err))
-			answer(w, http.StatusServiceUnavailable, state{Reason: reason(err), Next: hint.For(err)})
+			s.options.Logger.Warn("not ready", "error", database.Redact(err.Error()), "next", database.Hint(err))
+			answer(w, http.StatusServiceUnavailable, state{Reason: reason(err), Next: database.Hint(err)})
 			return
 		}
 	}

@@ -13,8 +13,8 @@ import (
 
 	"github.com/stripe/stripe-go/v76"
 
+	"github.com/paidonce/paidonce/go/internal/answer"
 	"github.com/paidonce/paidonce/go/outbox"
-	"github.com/paidonce/paidonce/internal/answer"
 )
 
 const maxBody = 4 << 20

@@ -1,4 +1,4 @@
-package hint_test
+package database_test
 
 import (
 	"errors"
@@ -10,17 +10,19 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/stretchr/testify/require"
 
-	"github.com/paidonce/paidonce/internal/hint"
+	"github.com/paidonce/paidonce/go/database"
 )
 
-func TestFor(t *testing.T) {
+func TestHint(t *testing.T) {
 	t.Parallel()
 
 	for name, tc := range map[string]struct {
 		err  error
 		want string
 	}{
-		"given a missing table when asked then it says to migrate":            {&pgconn.PgError{Code: "42P01"}, "paidonce migrate up"},
+		"given a missing table when asked then it says to migrate": {&pgconn.PgError{Code: "42P01"}, "paidonce migrate up"},
+		"given an error that a function raised when asked then its own advice is passed on": {
+			&pgconn.PgError{Code: "42883", Routine: "exec_stmt_raise", Hint: "Nothing was changed."}, "Nothing was changed."},
 		"given a missing function when asked then it names Supabase's way":    {&pgconn.PgError{Code: "42883"}, "supabase db push"},
 		"given a missing grant when asked then it names the two roles":        {&pgconn.PgError{Code: "42501"}, "paidonce_edge"},
 		"given a wrong password when asked then it says where to look":        {&pgconn.PgError{Code: "28P01"}, "password in DATABASE_URL"},
@@ -31,13 +33,13 @@ func TestFor(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			require.Contains(t, hint.For(fmt.Errorf("list events: %w", tc.err)), tc.want)
+			require.Contains(t, database.Hint(fmt.Errorf("list events: %w", tc.err)), tc.want)
 		})
 	}
 
 	t.Run("given an error of another kind when asked then it says nothing", func(t *testing.T) {
 		t.Parallel()
-		require.Empty(t, hint.For(errors.New("no idea")))
+		require.Empty(t, database.Hint(errors.New("no idea")))
 	})
 }
 
@@ -58,7 +60,7 @@ func TestRedact(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			require.Equal(t, tc.want, hint.Redact(tc.in))
+			require.Equal(t, tc.want, database.Redact(tc.in))
 		})
 	}
 }

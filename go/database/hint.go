@@ -1,8 +1,4 @@
-// Package hint turns an error into the next thing to do about it.
-//
-// Every command ends an error with one such line. The table lives here, once,
-// so that the same cause is always answered by the same advice.
-package hint
+package database
 
 import (
 	"errors"
@@ -21,8 +17,9 @@ const (
 		"(role postgres on Supabase); `paidonce serve` needs a login that is a member of role paidonce_edge, and a worker one of role paidonce_worker"
 )
 
-// For says what to do about err, or "" when there is nothing better to say than the error itself.
-func For(err error) string {
+// Hint says what to do about err, or "" when there is nothing better to say than the error itself. The table
+// lives here, once, so that the same cause is always answered by the same advice.
+func Hint(err error) string {
 	var pgErr *pgconn.PgError
 	if errors.As(err, &pgErr) {
 		return forState(pgErr)
@@ -44,6 +41,10 @@ func For(err error) string {
 }
 
 func forState(e *pgconn.PgError) string {
+	// A function of the kit raised it and says itself what to do; its code may be that of somebody's effect.
+	if e.Routine == "exec_stmt_raise" {
+		return e.Hint
+	}
 	switch e.Code {
 	case "3F000", "42P01", "42883", "42703":
 		return migrateFirst
