@@ -59,6 +59,9 @@ func Register(w *outbox.Worker, db refetch.Querier, c Config) (patterns []string
 		s, p, err := resend.New(resend.Options{Key: c.ResendKey, BaseURL: c.ResendBase})
 		errs = append(errs, add("email.*", s, p, c.Policy, err))
 	}
+	if !c.HTTPAllowPrivate && httpsender.Private(strings.TrimSpace(c.HTTPURL)) {
+		return nil, errors.New("senders: OUTBOX_HTTP_URL is a loopback or private address: set OUTBOX_HTTP_ALLOW_PRIVATE=true to send there")
+	}
 	if !blank(c.HTTPURL) {
 		s, p, err := httpsender.New(httpsender.Options{URL: strings.TrimSpace(c.HTTPURL), Secret: strings.TrimSpace(c.HTTPSecret), AllowPrivate: c.HTTPAllowPrivate})
 		errs = append(errs, add("http.*", s, p, c.Policy, err))

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"strings"
 	"syscall"
 )
@@ -43,6 +44,20 @@ func refusePrivate(_, address string, _ syscall.RawConn) error {
 		return &refusedError{why: fmt.Sprintf("%s is a private address: allow private addresses to send there (OUTBOX_HTTP_ALLOW_PRIVATE)", address), forGood: true}
 	}
 	return nil
+}
+
+// Private says whether a URL names a loopback or private address outright, so that a sender without
+// AllowPrivate would refuse it at every attempt. A name is only known for what it is when it is dialled.
+func Private(rawURL string) bool {
+	target, err := url.Parse(rawURL)
+	if err != nil {
+		return false
+	}
+	if strings.EqualFold(target.Hostname(), "localhost") {
+		return true
+	}
+	ip, err := netip.ParseAddr(target.Hostname())
+	return err == nil && !public(ip)
 }
 
 func public(ip netip.Addr) bool {
