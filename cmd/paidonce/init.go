@@ -48,7 +48,7 @@ func (c initCommand) Run(_ context.Context, io streams) error {
 		case f.Written:
 			state = "written"
 		case f.Differs:
-			state = "there already, with other content than this version's: left as it is"
+			state = "there already, with other content than this version's: left as it is (not applied yet? delete it and run init again)"
 		}
 		fmt.Fprintf(io.out, "  migrations/%s  %s\n", filepath.Base(f.Path), state)
 	}

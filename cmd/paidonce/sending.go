@@ -34,7 +34,7 @@ func (s *span) UnmarshalText(text []byte) error {
 
 // sendingFlags are shared by the commands that send outbox rows.
 type sendingFlags struct {
-	ListenDatabaseURL string `name:"listen-database-url" env:"LISTEN_DATABASE_URL" placeholder:"URL" help:"Direct or session connection for LISTEN, where DATABASE_URL is a transaction pooler's (DATABASE_URL)."`
+	ListenDatabaseURL string `name:"listen-database-url" env:"LISTEN_DATABASE_URL" placeholder:"URL" help:"Direct or session connection for LISTEN, where DATABASE_URL is a transaction pooler's; DATABASE_URL when not given."`
 
 	StripeSecretKey string  `name:"stripe-secret-key" env:"STRIPE_SECRET_KEY" placeholder:"sk_…" help:"Send stripe.refetch and stripe.*."`
 	StripeAPIBase   string  `name:"stripe-api-base" env:"STRIPE_API_BASE" placeholder:"URL" help:"Instead of Stripe's own address."`

@@ -47,12 +47,20 @@ func (c serveCommand) Validate() error {
 
 func (c serveCommand) Run(ctx context.Context, io streams) error {
 	log := newLogger(io, c.LogFormat)
-	// Split here and not by the flag's parser, which drops an empty last one: "whsec_a," must not pass.
-	secrets := strings.Split(c.WebhookSecret, ",")
 	if strings.TrimSpace(c.WebhookSecret) == "" {
 		return misuse{
 			err:  errors.New("no signing secret: STRIPE_WEBHOOK_SECRET is empty"),
 			next: "set STRIPE_WEBHOOK_SECRET to the endpoint's whsec_… (Stripe: Developers, Webhooks, your endpoint, Signing secret)",
+		}
+	}
+	// Split here and not by the flag's parser, which drops an empty last one: "whsec_a," must not pass.
+	secrets, err := webhook.ParseSecrets(c.WebhookSecret)
+	if err != nil {
+		return misuse{err: err, next: "correct STRIPE_WEBHOOK_SECRET: one whsec_…, or several separated by commas"}
+	}
+	for _, secret := range secrets {
+		if !strings.HasPrefix(secret, "whsec_") {
+			log.Warn("a signing secret of Stripe begins with whsec_, one of these does not: deliveries signed with the right one will be refused")
 		}
 	}
 	pool, err := c.open(ctx, database.Options{PoolerMode: c.PoolerMode, MaxConns: c.MaxConns, ApplicationName: "paidonce serve"})

@@ -20,7 +20,7 @@ func TestMain(m *testing.M) { pgtest.Main(m) }
 
 const (
 	exhaustive = 6   // up to so many events, every order is delivered
-	shuffles   = 400 // of a longer story, so many random orders
+	shuffles   = 700 // of a longer story, so many random orders
 	tidy       = 60  // so many orders are tried before the tables are emptied
 	parallels  = 12  // so many times each story is delivered by four connections at once
 )
