@@ -14,6 +14,7 @@ as $$
 declare
     v_purchase pg_catalog.text;
     v_target   pg_catalog.record;
+    v_holder   pg_catalog.record;
     v_change   bigint;
 begin
     select o.purchase_id into v_purchase from paidonce.purchase_objects as o where o.object_id = settle_purchase.object_id;
@@ -45,8 +46,15 @@ begin
     end if;
     v_change := v_target.granted - v_target.reversed - v_target.entered - greatest(v_change, 0);
     if v_change <> 0 then
+        -- Taken back from whom it was given to, also after the customer has got another user.
+        select e.customer_id, e.user_id into v_holder
+        from paidonce.credit_entries as e
+        join paidonce.purchase_objects as o on o.object_id = e.purchase_id
+        where o.purchase_id = v_purchase and e.kind = 'grant'
+        order by e.entry_id
+        limit 1;
         perform paidonce.enter_credits(
-            v_target.customer_id, v_target.user_id, v_change, case when v_change > 0 then 'restore' else 'reversal' end, v_purchase, event
+            v_holder.customer_id, v_holder.user_id, v_change, case when v_change > 0 then 'restore' else 'reversal' end, v_purchase, event
         );
     end if;
 end

@@ -19,8 +19,8 @@ declare
     v_only constant pg_catalog.text[] := array(select a.name from unnest(actions) as a (name) where not starts_with(a.name, '!'));
     v_not  constant pg_catalog.text[] := array(select substr(a.name, 2) from unnest(actions) as a (name) where starts_with(a.name, '!'));
 begin
-    if coalesce(max_rows, 0) not between 1 and 10000 or coalesce(lease, '0') <= '0' then
-        raise exception 'claim_outbox needs 1 to 10000 rows and a positive lease' using errcode = 'invalid_parameter_value';
+    if coalesce(max_rows, 0) not between 1 and 10000 or coalesce(lease, '0') <= '0' or lease > '1 day' then
+        raise exception 'claim_outbox needs 1 to 10000 rows and a lease of at most a day' using errcode = 'invalid_parameter_value';
     end if;
 
     -- Materialized, so that no plan can lock more rows than the limit; an array, so that no plan reads the table to join them.

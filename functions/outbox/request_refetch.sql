@@ -41,7 +41,8 @@ begin
         event ->> 'id',
         'stripe.refetch',
         jsonb_strip_nulls(jsonb_build_object('object', object_type, 'id', object_id, 'account', event ->> 'account')),
-        concat_ws(':', coalesce(event ->> 'id', gen_random_uuid()::pg_catalog.text), 'stripe.refetch', v_name),
+        concat_ws(':', coalesce(event ->> 'id', gen_random_uuid()::pg_catalog.text), 'stripe.refetch',
+            case when length(v_name) > 100 then md5(v_name) else v_name end),
         v_key
     )
     on conflict do nothing;

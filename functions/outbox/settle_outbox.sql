@@ -35,7 +35,7 @@ begin
         attempts = o.attempts - case s.outcome when 'release' then 1 else 0 end,
         first_attempt_at = case when s.outcome = 'release' and o.attempts = 1 then null else o.first_attempt_at end,
         next_attempt_at = case s.outcome
-            when 'retry' then clock_timestamp() + coalesce(s.retry_after, 0) * interval '1 second'
+            when 'retry' then clock_timestamp() + least(greatest(coalesce(s.retry_after, 0), 0), 2592000) * interval '1 second'
             else o.next_attempt_at
         end,
         response = coalesce(s.response, o.response),

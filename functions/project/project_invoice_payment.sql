@@ -19,6 +19,9 @@ begin
     end if;
     perform paidonce.join_purchase(null, null, v_invoice, paidonce.read_invoice_payment_link(v_object));
     perform paidonce.settle_purchase(v_invoice, event);
+    if event ->> 'type' <> 'snapshot' and not exists (select from paidonce.invoices as n where n.invoice_id = v_invoice) then
+        perform paidonce.request_refetch(event, 'invoice', v_invoice);
+    end if;
 end
 $$;
 

@@ -62,6 +62,10 @@ begin
     v_object := event #> '{data,object}';
     perform paidonce.join_purchase(null, null, null, paidonce.read_payment_ids(v_object));
     perform paidonce.settle_purchase((paidonce.read_payment_ids(v_object))[1], event);
+    if event ->> 'type' <> 'snapshot' and v_object ->> 'status' in ('failed', 'canceled') then
+        -- Its charge may have been stated within the same second, before or after that.
+        perform paidonce.request_refetch(event, 'charge', paidonce.read_object_id(v_object -> 'charge'));
+    end if;
     perform paidonce.request_purchase_link(event, (paidonce.read_payment_ids(v_object))[1]);
 end
 $$;

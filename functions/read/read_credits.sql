@@ -13,7 +13,7 @@ as $$
 declare
     v_credits constant pg_catalog.text := paidonce.read_metadata(object, 'credits');
 begin
-    return case when v_credits ~ '^[0-9]{1,18}$' then v_credits::bigint end;
+    return case when v_credits ~ '^[0-9]{1,12}$' then v_credits::bigint end;
 end
 $$;
 

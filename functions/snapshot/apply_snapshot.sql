@@ -16,13 +16,13 @@ as $$
 declare
     v_type    constant pg_catalog.text := object ->> 'object';
     v_id      constant pg_catalog.text := coalesce(paidonce.read_object_id(object), paidonce.read_customer_id(object));
-    v_object  pg_catalog.jsonb := object - 'paidonce';
+    v_object  pg_catalog.jsonb := case jsonb_typeof(object) when 'object' then object - 'paidonce' end;
     v_account pg_catalog.text := object #>> '{paidonce,account}';
     v_kept    pg_catalog.record;
     v_event   pg_catalog.jsonb;
 begin
     perform paidonce.require_read_committed();
-    if v_id is null or observed_at is null or paidonce.projection_of_object(v_type) is null then
+    if v_id is null or observed_at is null or not isfinite(observed_at) or paidonce.projection_of_object(v_type) is null then
         raise exception 'apply_snapshot needs an object with an id, of a type that is kept, and the time of the answer; got %',
             coalesce(v_type, 'no object') using errcode = 'invalid_parameter_value';
     end if;

@@ -19,9 +19,12 @@ select
     p.known or intent.priced as known
 from (
     select o.purchase_id, min(o.customer_id) as customer_id, array_agg(o.object_id) as ids,
-        bool_or(o.kind = 'invoice') as has_invoice, bool_or(o.kind = 'session') as has_session,
+        bool_or(n.invoice_id is not null or s.invoice_id is not null) as has_invoice, bool_or(o.kind = 'session') as has_session,
         bool_or(o.kind in ('invoice', 'session') or o.link_known) as known
     from paidonce.purchase_objects as o
+    -- An invoice counts once it is kept, or once its session names it: a mere id takes nothing back.
+    left join paidonce.invoices as n on n.invoice_id = o.object_id
+    left join paidonce.checkout_sessions as s on s.session_id = o.object_id
     group by o.purchase_id
 ) as p
 left join paidonce.customers as c on c.customer_id = p.customer_id
@@ -30,10 +33,10 @@ cross join lateral (
     select coalesce(sum(l.credits), 0) as credits, sum(n.amount_paid) as paid
     from paidonce.invoices as n
     left join lateral (
-        select sum(i.credits * coalesce(i.quantity, 1)) as credits
+        select sum(i.credits::numeric * greatest(coalesce(i.quantity, 1), 0)) as credits
         from paidonce.invoice_lines as i
         where i.invoice_id = n.invoice_id and not i.proration
-            and i.amount is distinct from 0
+            and coalesce(i.amount, 1) > 0
             and (coalesce(n.amount_paid, 1) > 0 or coalesce(n.subtotal, 0) > 0)
     ) as l on true
     where n.invoice_id = any (p.ids) and n.status = 'paid'
@@ -71,15 +74,17 @@ cross join lateral (
 -- A charge's amount_refunded counts all its refunds up to its time; refunds known one by one may be later, and
 -- one that failed after the charge was stated is still counted there.
 cross join lateral (
-    select coalesce(sum(greatest(r.good, coalesce(y.amount_refunded, 0) - r.failed_since)), 0) + coalesce((
+    select coalesce(sum(greatest(r.good, r.stated)), 0) + greatest(0, coalesce((
+        -- Refunds that name no charge may be what a charge counts beyond the refunds that name it.
         select sum(u.amount) from paidonce.refunds as u
         where u.charge_id is null and u.payment_intent_id = any (p.ids) and coalesce(u.status, '') not in ('failed', 'canceled')
-    ), 0) as amount
+    ), 0) - coalesce(sum(greatest(r.stated - r.good, 0)), 0)) as amount
     from unnest(p.ids) as i (object_id)
     left join paidonce.payments as y on y.payment_id = i.object_id and y.kind = 'charge'
     cross join lateral (
         select coalesce(sum(u.amount) filter (where coalesce(u.status, '') not in ('failed', 'canceled')), 0) as good,
-            coalesce(sum(u.amount) filter (where u.status in ('failed', 'canceled') and u.as_of > y.as_of), 0) as failed_since
+            coalesce(y.amount_refunded, 0)
+                - coalesce(sum(u.amount) filter (where u.status in ('failed', 'canceled') and u.as_of > y.as_of), 0) as stated
         from paidonce.refunds as u
         where u.charge_id = i.object_id
     ) as r

@@ -1465,6 +1465,7 @@ as $$
 declare
     v_purchase pg_catalog.text;
     v_target   pg_catalog.record;
+    v_holder   pg_catalog.record;
     v_change   bigint;
 begin
     select o.purchase_id into v_purchase from paidonce.purchase_objects as o where o.object_id = settle_purchase.object_id;
@@ -1496,8 +1497,15 @@ begin
     end if;
     v_change := v_target.granted - v_target.reversed - v_target.entered - greatest(v_change, 0);
     if v_change <> 0 then
+        -- Taken back from whom it was given to, also after the customer has got another user.
+        select e.customer_id, e.user_id into v_holder
+        from paidonce.credit_entries as e
+        join paidonce.purchase_objects as o on o.object_id = e.purchase_id
+        where o.purchase_id = v_purchase and e.kind = 'grant'
+        order by e.entry_id
+        limit 1;
         perform paidonce.enter_credits(
-            v_target.customer_id, v_target.user_id, v_change, case when v_change > 0 then 'restore' else 'reversal' end, v_purchase, event
+            v_holder.customer_id, v_holder.user_id, v_change, case when v_change > 0 then 'restore' else 'reversal' end, v_purchase, event
         );
     end if;
 end
@@ -2260,8 +2268,8 @@ declare
     v_only constant pg_catalog.text[] := array(select a.name from unnest(actions) as a (name) where not starts_with(a.name, '!'));
     v_not  constant pg_catalog.text[] := array(select substr(a.name, 2) from unnest(actions) as a (name) where starts_with(a.name, '!'));
 begin
-    if coalesce(max_rows, 0) not between 1 and 10000 or coalesce(lease, '0') <= '0' then
-        raise exception 'claim_outbox needs 1 to 10000 rows and a positive lease' using errcode = 'invalid_parameter_value';
+    if coalesce(max_rows, 0) not between 1 and 10000 or coalesce(lease, '0') <= '0' or lease > '1 day' then
+        raise exception 'claim_outbox needs 1 to 10000 rows and a lease of at most a day' using errcode = 'invalid_parameter_value';
     end if;
 
     -- Materialized, so that no plan can lock more rows than the limit; an array, so that no plan reads the table to join them.
@@ -2504,7 +2512,8 @@ begin
         event ->> 'id',
         'stripe.refetch',
         jsonb_strip_nulls(jsonb_build_object('object', object_type, 'id', object_id, 'account', event ->> 'account')),
-        concat_ws(':', coalesce(event ->> 'id', gen_random_uuid()::pg_catalog.text), 'stripe.refetch', v_name),
+        concat_ws(':', coalesce(event ->> 'id', gen_random_uuid()::pg_catalog.text), 'stripe.refetch',
+            case when length(v_name) > 100 then md5(v_name) else v_name end),
         v_key
     )
     on conflict do nothing;
@@ -2602,7 +2611,7 @@ begin
         attempts = o.attempts - case s.outcome when 'release' then 1 else 0 end,
         first_attempt_at = case when s.outcome = 'release' and o.attempts = 1 then null else o.first_attempt_at end,
         next_attempt_at = case s.outcome
-            when 'retry' then clock_timestamp() + coalesce(s.retry_after, 0) * interval '1 second'
+            when 'retry' then clock_timestamp() + least(greatest(coalesce(s.retry_after, 0), 0), 2592000) * interval '1 second'
             else o.next_attempt_at
         end,
         response = coalesce(s.response, o.response),
@@ -3067,6 +3076,9 @@ begin
     end if;
     perform paidonce.join_purchase(null, null, v_invoice, paidonce.read_invoice_payment_link(v_object));
     perform paidonce.settle_purchase(v_invoice, event);
+    if event ->> 'type' <> 'snapshot' and not exists (select from paidonce.invoices as n where n.invoice_id = v_invoice) then
+        perform paidonce.request_refetch(event, 'invoice', v_invoice);
+    end if;
 end
 $$;
 
@@ -3413,6 +3425,10 @@ begin
     v_object := event #> '{data,object}';
     perform paidonce.join_purchase(null, null, null, paidonce.read_payment_ids(v_object));
     perform paidonce.settle_purchase((paidonce.read_payment_ids(v_object))[1], event);
+    if event ->> 'type' <> 'snapshot' and v_object ->> 'status' in ('failed', 'canceled') then
+        -- Its charge may have been stated within the same second, before or after that.
+        perform paidonce.request_refetch(event, 'charge', paidonce.read_object_id(v_object -> 'charge'));
+    end if;
     perform paidonce.request_purchase_link(event, (paidonce.read_payment_ids(v_object))[1]);
 end
 $$;
@@ -3734,7 +3750,7 @@ as $$
 declare
     v_credits constant pg_catalog.text := paidonce.read_metadata(object, 'credits');
 begin
-    return case when v_credits ~ '^[0-9]{1,18}$' then v_credits::bigint end;
+    return case when v_credits ~ '^[0-9]{1,12}$' then v_credits::bigint end;
 end
 $$;
 
@@ -4604,13 +4620,13 @@ as $$
 declare
     v_type    constant pg_catalog.text := object ->> 'object';
     v_id      constant pg_catalog.text := coalesce(paidonce.read_object_id(object), paidonce.read_customer_id(object));
-    v_object  pg_catalog.jsonb := object - 'paidonce';
+    v_object  pg_catalog.jsonb := case jsonb_typeof(object) when 'object' then object - 'paidonce' end;
     v_account pg_catalog.text := object #>> '{paidonce,account}';
     v_kept    pg_catalog.record;
     v_event   pg_catalog.jsonb;
 begin
     perform paidonce.require_read_committed();
-    if v_id is null or observed_at is null or paidonce.projection_of_object(v_type) is null then
+    if v_id is null or observed_at is null or not isfinite(observed_at) or paidonce.projection_of_object(v_type) is null then
         raise exception 'apply_snapshot needs an object with an id, of a type that is kept, and the time of the answer; got %',
             coalesce(v_type, 'no object') using errcode = 'invalid_parameter_value';
     end if;
@@ -4958,9 +4974,12 @@ select
     p.known or intent.priced as known
 from (
     select o.purchase_id, min(o.customer_id) as customer_id, array_agg(o.object_id) as ids,
-        bool_or(o.kind = 'invoice') as has_invoice, bool_or(o.kind = 'session') as has_session,
+        bool_or(n.invoice_id is not null or s.invoice_id is not null) as has_invoice, bool_or(o.kind = 'session') as has_session,
         bool_or(o.kind in ('invoice', 'session') or o.link_known) as known
     from paidonce.purchase_objects as o
+    -- An invoice counts once it is kept, or once its session names it: a mere id takes nothing back.
+    left join paidonce.invoices as n on n.invoice_id = o.object_id
+    left join paidonce.checkout_sessions as s on s.session_id = o.object_id
     group by o.purchase_id
 ) as p
 left join paidonce.customers as c on c.customer_id = p.customer_id
@@ -4969,10 +4988,10 @@ cross join lateral (
     select coalesce(sum(l.credits), 0) as credits, sum(n.amount_paid) as paid
     from paidonce.invoices as n
     left join lateral (
-        select sum(i.credits * coalesce(i.quantity, 1)) as credits
+        select sum(i.credits::numeric * greatest(coalesce(i.quantity, 1), 0)) as credits
         from paidonce.invoice_lines as i
         where i.invoice_id = n.invoice_id and not i.proration
-            and i.amount is distinct from 0
+            and coalesce(i.amount, 1) > 0
             and (coalesce(n.amount_paid, 1) > 0 or coalesce(n.subtotal, 0) > 0)
     ) as l on true
     where n.invoice_id = any (p.ids) and n.status = 'paid'
@@ -5010,15 +5029,17 @@ cross join lateral (
 -- A charge's amount_refunded counts all its refunds up to its time; refunds known one by one may be later, and
 -- one that failed after the charge was stated is still counted there.
 cross join lateral (
-    select coalesce(sum(greatest(r.good, coalesce(y.amount_refunded, 0) - r.failed_since)), 0) + coalesce((
+    select coalesce(sum(greatest(r.good, r.stated)), 0) + greatest(0, coalesce((
+        -- Refunds that name no charge may be what a charge counts beyond the refunds that name it.
         select sum(u.amount) from paidonce.refunds as u
         where u.charge_id is null and u.payment_intent_id = any (p.ids) and coalesce(u.status, '') not in ('failed', 'canceled')
-    ), 0) as amount
+    ), 0) - coalesce(sum(greatest(r.stated - r.good, 0)), 0)) as amount
     from unnest(p.ids) as i (object_id)
     left join paidonce.payments as y on y.payment_id = i.object_id and y.kind = 'charge'
     cross join lateral (
         select coalesce(sum(u.amount) filter (where coalesce(u.status, '') not in ('failed', 'canceled')), 0) as good,
-            coalesce(sum(u.amount) filter (where u.status in ('failed', 'canceled') and u.as_of > y.as_of), 0) as failed_since
+            coalesce(y.amount_refunded, 0)
+                - coalesce(sum(u.amount) filter (where u.status in ('failed', 'canceled') and u.as_of > y.as_of), 0) as stated
         from paidonce.refunds as u
         where u.charge_id = i.object_id
     ) as r
