@@ -133,7 +133,8 @@ func supabase(t *testing.T, project string, args ...string) (string, error) {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Dir = project
-	cmd.Env = append(os.Environ(), "HOME="+t.TempDir(), "DO_NOT_TRACK=1", "SUPABASE_TELEMETRY_DISABLED=1")
+	// The command unpacks a library into the temporary folder and leaves it there.
+	cmd.Env = append(os.Environ(), "HOME="+t.TempDir(), "TMPDIR="+t.TempDir(), "DO_NOT_TRACK=1", "SUPABASE_TELEMETRY_DISABLED=1")
 	out, err := cmd.CombinedOutput()
 	return string(out), err
 }
