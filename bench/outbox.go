@@ -20,9 +20,10 @@ type outboxOptions struct {
 	parts     string
 	rowsTimed int
 	clients   int
+	foreign   int
 }
 
-// outboxBench measures the outbox: how fast rows that wait are sent, how soon a row is sent after its commit,
+// outboxBench measures the outbox: how fast rows that wait are claimed and sent, how soon a row is sent after its commit,
 // and what waking workers up costs those who write.
 func outboxBench(ctx context.Context, args []string) (err error) {
 	o := outboxOptions{}
@@ -32,12 +33,13 @@ func outboxBench(ctx context.Context, args []string) (err error) {
 	flags.IntVar(&o.batch, "batch", 500, "rows of one claim, of the worker and of the raw loops")
 	flags.IntVar(&o.rowsTimed, "samples", 200, "rows whose latency is measured with LISTEN; an eighth of it with polling only")
 	flags.IntVar(&o.clients, "clients", 64, "parallel calls for the modes of NOTIFY")
-	flags.StringVar(&o.parts, "parts", "drain,latency,notify", "what to measure")
+	flags.IntVar(&o.foreign, "foreign", 300000, "pending rows of other actions beside which a claim is measured")
+	flags.StringVar(&o.parts, "parts", "claim,drain,latency,notify", "what to measure")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	if min(o.rows, o.rounds, o.batch, o.rowsTimed, o.clients) < 1 {
-		return errors.New("rows, rounds, batch, samples and clients must be more than none")
+	if min(o.rows, o.rounds, o.batch, o.rowsTimed, o.clients, o.foreign) < 1 {
+		return errors.New("rows, rounds, batch, samples, clients and foreign must be more than none")
 	}
 	b, err := start(ctx, options{clients: []int{o.clients}, subscriptions: 1})
 	if err != nil {
@@ -55,7 +57,7 @@ func outboxBench(ctx context.Context, args []string) (err error) {
 	for _, part := range []struct {
 		name string
 		run  func(context.Context) error
-	}{{"drain", m.drain}, {"latency", m.latency}, {"notify", m.notify}} {
+	}{{"claim", m.claim}, {"drain", m.drain}, {"latency", m.latency}, {"notify", m.notify}} {
 		if !slices.Contains(splitList(o.parts), part.name) {
 			continue
 		}

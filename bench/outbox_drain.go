@@ -100,7 +100,7 @@ func (m *outboxMeasure) rawOnce(ctx context.Context, conn *pgxpool.Conn, batch i
 	}
 	defer func() { _ = tx.Rollback(ctx) }()
 	rows, err := tx.Query(ctx, `
-		select id, payload from paidonce.outbox where status = 'pending' and next_attempt_at <= now()
+		select id, payload from paidonce.outbox where status = 'pending' and action collate "C" = 'noop.test' and next_attempt_at <= now()
 		order by next_attempt_at, id limit $1 for update skip locked`, batch)
 	if err != nil {
 		return 0, err

@@ -12,7 +12,7 @@ func TestOutboxBench(t *testing.T) {
 
 	t.Run("given a few rows when each way of draining them is measured then each sends all of them", func(t *testing.T) {
 		t.Parallel()
-		require.NoError(t, outboxBench(t.Context(), []string{"-rows", "300", "-rounds", "1", "-batch", "50", "-parts", "drain"}))
+		require.NoError(t, outboxBench(t.Context(), []string{"-rows", "300", "-rounds", "1", "-batch", "50", "-foreign", "500", "-parts", "claim,drain"}))
 	})
 
 	t.Run("given numbers that are none when measured then it is refused", func(t *testing.T) {

@@ -289,7 +289,8 @@ comment on column paidonce.outbox.payload is 'What to send, fixed when the row i
 comment on column paidonce.outbox.response is 'What the provider answered, shortened.';
 comment on column paidonce.outbox.error is 'Error of the last attempt.';
 
-create index if not exists outbox_due_idx on paidonce.outbox (next_attempt_at, id) where status = 'pending';
+-- In the order of bytes, so that a family of actions is one stretch of it. What a claim changes is in no index, so that it is a HOT update.
+create index if not exists outbox_due_by_action_idx on paidonce.outbox (action collate "C", next_attempt_at, id) where status = 'pending';
 create unique index if not exists outbox_one_pending_per_coalesce_key on paidonce.outbox (coalesce_key)
     where status = 'pending' and coalesce_key is not null;
 create index if not exists outbox_dead_idx on paidonce.outbox (id) where status = 'dead';
@@ -2254,6 +2255,9 @@ call paidonce.only_grant('execute', 'function paidonce.rank_of(text, jsonb)', va
 -- Returns:   the rows that were due first, in no particular order. attempts counts this attempt.
 -- Raises:    22023 when an argument is out of range.
 -- Locks:     the rows handed out; rows that others have locked are passed over.
+--
+-- Rows of other actions are never looked at: the index leads from one pending action to the next, and from each that is asked for to its
+-- rows that are due. The settings keep a plan that was made for an empty table from reading a full one.
 create or replace function paidonce.claim_outbox(max_rows integer, lease interval, actions text[] default null)
 returns table (
     id bigint, event_id text, action text, payload jsonb, idempotency_key text, attempts integer, lease_token bigint,
@@ -2263,38 +2267,109 @@ language plpgsql
 volatile
 security definer
 set search_path = ''
+set enable_seqscan = off
+set enable_bitmapscan = off
 as $$
 declare
-    v_only constant pg_catalog.text[] := array(select a.name from unnest(actions) as a (name) where not starts_with(a.name, '!'));
-    v_not  constant pg_catalog.text[] := array(select substr(a.name, 2) from unnest(actions) as a (name) where starts_with(a.name, '!'));
+    v_now   constant pg_catalog.timestamptz := clock_timestamp(); -- once, so that an index can be asked for it
+    v_only  constant pg_catalog.text[] := array(select a.name from unnest(coalesce(actions, '{*}')) as a (name) where not starts_with(a.name, '!'));
+    v_not   constant pg_catalog.text[] := array(select substr(a.name, 2) from unnest(actions) as a (name) where starts_with(a.name, '!'));
+    v_names pg_catalog.text[]; -- actions that may be handed out
+    v_first pg_catalog.text[]; -- those that have rows among the ones due first
+    v_parts pg_catalog.int4[]; -- and how many
+    v_full  boolean := false;  -- there are more than these
+    v_ids   pg_catalog.int8[] := '{}';
 begin
     if coalesce(max_rows, 0) not between 1 and 10000 or coalesce(lease, '0') <= '0' or lease > '1 day' then
         raise exception 'claim_outbox needs 1 to 10000 rows and a lease of at most a day' using errcode = 'invalid_parameter_value';
     end if;
 
-    -- Materialized, so that no plan can lock more rows than the limit; an array, so that no plan reads the table to join them.
-    return query
-    with due as materialized (
-        select o.id
-        from paidonce.outbox as o
-        where o.status = 'pending' and o.next_attempt_at <= clock_timestamp()
-            and (o.lease_until is null or o.lease_until <= clock_timestamp())
-            and (actions is null or exists (
-                select from unnest(v_only) as a (name)
-                where o.action = a.name or (a.name like '%*' and starts_with(o.action, rtrim(a.name, '*')))))
-            and (v_not = '{}' or not exists (
-                select from unnest(v_not) as a (name)
-                where o.action = a.name or (a.name like '%*' and starts_with(o.action, rtrim(a.name, '*')))))
-        order by o.next_attempt_at, o.id
-        limit max_rows
-        for update skip locked
+    with recursive pending (prefix, name) as (
+        select f.prefix, (
+            select o.action from paidonce.outbox as o
+            where o.status = 'pending' and o.action collate "C" >= f.prefix
+            order by o.action collate "C" limit 1)
+        from (select rtrim(a.name, '*') as prefix from unnest(v_only) as a (name) where a.name like '%*') as f
+        union all
+        select p.prefix, (
+            select o.action from paidonce.outbox as o
+            where o.status = 'pending' and o.action collate "C" > p.name
+            order by o.action collate "C" limit 1)
+        from pending as p
+        where starts_with(p.name, p.prefix)
     )
+    select array_agg(n.name) into v_names
+    from (
+        select p.name from pending as p where starts_with(p.name, p.prefix)
+        union
+        select a.name from unnest(v_only) as a (name) where a.name not like '%*'
+    ) as n
+    where not exists (
+        select from unnest(v_not) as a (name)
+        where n.name = a.name or (a.name like '%*' and starts_with(n.name, rtrim(a.name, '*'))));
+
+    if cardinality(v_names) = 1 then
+        v_first := v_names;
+        v_parts := array[max_rows];
+    else
+        select array_agg(f.name), array_agg(f.part), sum(f.part) = max_rows into v_first, v_parts, v_full
+        from (
+            select d.name, count(*)::pg_catalog.int4 as part
+            from (
+                select n.name, r.id
+                from unnest(v_names) as n (name)
+                cross join lateral (
+                    select o.next_attempt_at, o.id
+                    from paidonce.outbox as o
+                    where o.status = 'pending' and o.action collate "C" = n.name and o.next_attempt_at <= v_now
+                        and (o.lease_until is null or o.lease_until <= v_now)
+                    order by o.next_attempt_at, o.id
+                    limit max_rows
+                ) as r
+                order by r.next_attempt_at, r.id
+                limit max_rows
+            ) as d
+            group by d.name
+        ) as f;
+    end if;
+
+    -- Arrays, so that no plan can lock more rows than the limit, or read the table to join them.
+    for i in 1 .. coalesce(cardinality(v_first), 0) loop
+        v_ids := v_ids || array(
+            select o.id
+            from paidonce.outbox as o
+            where o.status = 'pending' and o.action collate "C" = v_first[i] and o.next_attempt_at <= v_now
+                and (o.lease_until is null or o.lease_until <= v_now)
+            order by o.next_attempt_at, o.id
+            limit v_parts[i]
+            for update skip locked
+        );
+    end loop;
+    if v_full and cardinality(v_ids) < max_rows then
+        -- Somebody has locked some of them: others in their place, so that they hold nothing up.
+        for i in 1 .. cardinality(v_names) loop
+            v_ids := v_ids || array(
+                select o.id
+                from paidonce.outbox as o
+                where o.status = 'pending' and o.action collate "C" = v_names[i] and o.next_attempt_at <= v_now
+                    and (o.lease_until is null or o.lease_until <= v_now) and o.id <> all (v_ids)
+                order by o.next_attempt_at, o.id
+                limit max_rows - cardinality(v_ids)
+                for update skip locked
+            );
+        end loop;
+    end if;
+    if v_ids = '{}' then
+        return;
+    end if;
+
+    return query
     update paidonce.outbox as o
     set lease_until = clock_timestamp() + lease,
         lease_token = coalesce(o.lease_token, 0) + 1,
         attempts = o.attempts + 1,
         first_attempt_at = coalesce(o.first_attempt_at, clock_timestamp())
-    where o.id = any (array(select d.id from due as d))
+    where o.id = any (v_ids)
     returning o.id, o.event_id, o.action, o.payload, o.idempotency_key, o.attempts, o.lease_token, o.first_attempt_at, o.created_at;
 end
 $$;

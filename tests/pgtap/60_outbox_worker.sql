@@ -2,7 +2,7 @@
 begin;
 set search_path = public, extensions;
 \ir support.psql
-select plan(94);
+select plan(107);
 
 create procedure spec.ask(keys text[], action text default 'email.a') language plpgsql as $$
 begin
@@ -68,10 +68,39 @@ from (values
     ('{email.*}', array['e1', 'e2']),
     ('{email.b.*,stripe.refund}', array['e2', 's2']),
     ('{stripe.*,!stripe.refetch}', array['s2']),
-    ('{*,!email.*,!emailer.a}', array['s1', 's2'])
+    ('{*,!email.*,!emailer.a}', array['s1', 's2']),
+    ('{email.*,email.b.*,email.a,email.a}', array['e1', 'e2']),
+    ('{email*}', array['e1', 'e2', 'e3']),
+    ('{emailer.a,!emailer.*,email.a}', array['e1']),
+    ('{stripe.refetch,stripe.refund,none.such}', array['s1', 's2'])
 ) as v (actions, keys);
 select is_empty('select claimable(''{}'')', 'given a list of no actions, when rows are claimed, then nothing comes');
 select is_empty('select claimable(''{other.*,!email.*}'')', 'given actions that no row has, when rows are claimed, then nothing comes');
+
+select is_empty('select claimable(''{*,!*}'')', 'given that nothing is left of all actions, when rows are claimed, then nothing comes');
+select is_empty('select claimable(''{stripe}'')', 'given the name of a family without its star, when rows are claimed, then it is an action like any other');
+
+-- Those due first, over many actions
+
+truncate paidonce.outbox;
+call ask(array['a1', 'a2', 'a3'], 'a.x');
+call ask(array['b1', 'b2', 'b3'], 'a.y');
+call ask(array['c1'], 'a-z');
+update paidonce.outbox set next_attempt_at = now() - v.hours * interval '1 hour'
+from (values ('a1', 9), ('b1', 8), ('b2', 7), ('c1', 6), ('a2', 5), ('a3', -1)) as v (key, hours) where idempotency_key = v.key;
+create function spec.due(n integer, actions text[]) returns text language sql volatile as $$
+    select string_agg(c.idempotency_key, ' ' order by c.idempotency_key) from paidonce.claim_outbox(n, '1 minute', actions) as c
+$$;
+select is(due(3, '{*}'), 'a1 b1 b2', 'given rows of three actions, when three are claimed, then those due first of all come');
+select is(due(2, '{a.*}'), 'a2 b3', 'and then the next of the family alone, without what only begins like it, and without what is not due');
+select is(due(10, '{a.*}'), null, 'and then none');
+select is(due(10, null), 'c1', 'while the other one waits for whom it may concern');
+update paidonce.outbox set lease_until = null, next_attempt_at = now() - interval '1 hour';
+select is(due(100, '{a.*,a-z}'), 'a1 a2 a3 b1 b2 b3 c1', 'given a limit above what is due, when rows of several actions are claimed, then all come');
+select is((select count(*) from paidonce.outbox where attempts = 2), 6::bigint, 'and each once');
+select is((select string_agg(distinct c.relname, ' ' order by c.relname) from pg_index as i join pg_class as c on c.oid = i.indexrelid
+    join pg_attribute as a on a.attrelid = c.oid where i.indrelid = 'paidonce.outbox'::regclass and a.attname in ('lease_until', 'lease_token', 'attempts', 'first_attempt_at')), null,
+    'given what a claim changes, when the indexes are looked at, then it is in none of them');
 
 -- Settle, and fencing
 
