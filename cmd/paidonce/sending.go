@@ -16,7 +16,7 @@ import (
 	"github.com/paidonce/paidonce/internal/senders"
 )
 
-// workerConns are enough to claim in two lanes, settle, count, and write refetched objects down.
+// workerConns are enough to claim twice at once, settle, count, run due work, and write refetched objects down.
 const workerConns = 8
 
 // span is a duration; a bare number is taken for seconds.
@@ -50,7 +50,7 @@ type sendingFlags struct {
 	MaxAttempts int  `name:"outbox-max-attempts" env:"OUTBOX_MAX_ATTEMPTS" placeholder:"N" help:"A row is dead after so many (30; refetches are not given up)."`
 	BackoffBase span `name:"outbox-backoff-base" env:"OUTBOX_BACKOFF_BASE" placeholder:"DURATION" help:"Most that is waited after a first attempt; doubled after each further one, up to a quarter of an hour (1s)."`
 	Poll        span `name:"outbox-poll" default:"1s" placeholder:"DURATION" help:"How often to look for rows that no notice told of (${default})."`
-	Concurrency int  `name:"outbox-concurrency" default:"32" placeholder:"N" help:"Most sends at once, refetches apart (${default})."`
+	Concurrency int  `name:"outbox-concurrency" default:"32" placeholder:"N" help:"Most sends at once of each of email.*, http.* and stripe.* (${default})."`
 }
 
 func (f sendingFlags) check() error {

@@ -10,6 +10,9 @@ import (
 // callTimeout bounds one call of the database. None of them works long; one that does is stuck.
 const callTimeout = 15 * time.Second
 
+// claimsAtOnce keeps many lanes, all of which a notice wakes up, from taking every connection of the pool.
+const claimsAtOnce = 2
+
 const claimSQL = `
 select id, coalesce(event_id, ''), action, payload, idempotency_key, attempts, first_attempt_at, created_at, lease_token
 from paidonce.claim_outbox($1::integer, make_interval(secs => $2::double precision), $3::text[])`
@@ -25,6 +28,12 @@ type claimed struct {
 // claim takes up to n due rows. The end of ctx does not stop it halfway: rows whose claim was committed and
 // not seen would lie still until their lease is over.
 func (l *lane) claim(ctx context.Context, n int) ([]claimed, error) {
+	select {
+	case l.claiming <- struct{}{}:
+		defer func() { <-l.claiming }()
+	case <-ctx.Done():
+		return nil, nil
+	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTimeout)
 	defer cancel()
 	rows, err := l.options.DB.Query(ctx, claimSQL, n, l.options.Lease.Seconds(), l.actions)
@@ -32,7 +41,7 @@ func (l *lane) claim(ctx context.Context, n int) ([]claimed, error) {
 		return nil, err
 	}
 	all := make([]claimed, 0, n)
-	c := claimed{expiresAt: time.Now().Add(l.options.Lease)}
+	c := claimed{lane: l, expiresAt: time.Now().Add(l.options.Lease)}
 	var payload []byte
 	_, err = pgx.ForEachRow(rows, []any{
 		&c.ID, &c.EventID, &c.Name, &payload, &c.IdempotencyKey, &c.Attempt, &c.FirstAttemptAt, &c.CreatedAt, &c.token,

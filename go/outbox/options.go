@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"regexp"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -30,7 +29,7 @@ type Options struct {
 	Lease        time.Duration // how long a row is a worker's before others may have it
 	PollInterval time.Duration // how often an idle worker looks for rows
 	Batch        int           // most rows claimed or settled at once
-	Concurrency  int           // most sends at once
+	Concurrency  int           // most sends at once of each pattern that is registered; none takes another's
 	Policy       Policy        // of senders that state none
 	Grace        time.Duration // at the end of Run, for the sends in flight
 	Heartbeat    time.Duration // how often the LISTEN connection is proven to be alive
@@ -42,8 +41,8 @@ type Options struct {
 type Worker struct {
 	options  Options
 	policy   Policy
-	handlers []handler // most specific first
-	mistakes []error   // of Handle, reported by Run
+	handlers []handler
+	mistakes []error // of Handle, reported by Run
 	log      *slog.Logger
 
 	listenConfig *pgx.ConnConfig // nil without LISTEN
@@ -122,27 +121,7 @@ func (w *Worker) Handle(pattern string, s Sender, policies ...Policy) {
 		p.Timeout = limit
 	}
 	w.handlers = append(w.handlers, handler{pattern: pattern, send: s, policy: p})
-	// An exact name first, then the longer family before the shorter.
-	slices.SortStableFunc(w.handlers, func(a, b handler) int { return rank(b) - rank(a) })
-}
-
-func rank(h handler) int {
-	if prefix, family := strings.CutSuffix(h.pattern, "*"); family {
-		return len(prefix)
-	}
-	return 1 << 16
 }
 
 // longestSend is how long a send may take, so that its outcome is written down before the lease runs out.
 func (w *Worker) longestSend() time.Duration { return w.options.Lease * 2 / 3 }
-
-// handlerOf finds the handler of an action that was claimed for one of the patterns.
-func (w *Worker) handlerOf(action string) (*handler, bool) {
-	for i, h := range w.handlers {
-		prefix, family := strings.CutSuffix(h.pattern, "*")
-		if h.pattern == action || family && strings.HasPrefix(action, prefix) {
-			return &w.handlers[i], true
-		}
-	}
-	return nil, false
-}

@@ -6,6 +6,8 @@
 // database only takes while the token still fits. A worker that is killed loses nothing: its leases run out
 // and another one sends those rows again, under the same keys.
 //
+// Each pattern has sends of its own, so that a receiver that hangs holds up its own rows alone.
+//
 //	w, err := outbox.New(outbox.Options{DB: pool, ListenURL: url})
 //	w.Handle("email.welcome", func(ctx context.Context, a outbox.Action) (json.RawMessage, error) { … })
 //	err = w.Run(ctx) // until ctx ends

@@ -13,7 +13,7 @@ type Policy struct {
 	BackoffCap  time.Duration // most that is waited after any attempt
 	Timeout     time.Duration // of one attempt; cut to fit the lease
 	KeyLife     time.Duration // how long the provider remembers a key: never tried later than that after the first attempt
-	Concurrency int           // most sends at once of this sender, apart from all others, so that it never holds them up; 0 shares the worker's
+	Concurrency int           // most sends at once under this pattern
 }
 
 // defaultPolicy outlasts a provider's outage of two hours and tries again within a quarter of an hour after it.

@@ -15,14 +15,14 @@ const afterGrace = 5 * time.Second
 
 // run is one run of a worker.
 //
-//	claim ──queue──▶ work (Concurrency of them) ──┐
-//	claim ──queue──▶ work (a lane of its own)  ───┴─results──▶ settle
+//	claim email.* ──queue──▶ work (Concurrency of them) ──┐
+//	claim http.*  ──queue──▶ work (as many)            ───┴─results──▶ settle
 type run struct {
 	*Worker
 	lanes   []*lane
-	laneOf  map[*handler]*lane
 	trouble trouble
 
+	claiming chan struct{} // a slot for each claim under way
 	results  chan result
 	reported chan struct{} // closed when no more results come
 	settled  chan struct{} // closed when all of them are written down
@@ -47,7 +47,7 @@ func (w *Worker) Run(ctx context.Context) error {
 	settling, abandon := context.WithCancel(context.WithoutCancel(ctx))
 	defer abandon()
 	r := &run{
-		Worker: w, laneOf: map[*handler]*lane{}, trouble: trouble{log: w.log, metrics: w.options.Metrics},
+		Worker: w, claiming: make(chan struct{}, claimsAtOnce), trouble: trouble{log: w.log, metrics: w.options.Metrics},
 		results: make(chan result, w.options.Batch), reported: make(chan struct{}), settled: make(chan struct{}),
 		sending: sending, settling: settling,
 	}

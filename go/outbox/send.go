@@ -20,10 +20,7 @@ func (l *lane) work() {
 
 // attempt sends one row and says what is to become of it.
 func (r *run) attempt(c claimed) result {
-	h, known := r.handlerOf(c.Name)
-	if !known { // the database matched it by a pattern of ours, so this cannot be
-		return release(c, "")
-	}
+	h := c.lane.handler
 	res := result{claimed: c, pattern: h.pattern}
 	now := time.Now()
 	switch {
