@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -24,6 +25,7 @@ func TestLanes(t *testing.T) {
 		t.Parallel()
 		db := pgtest.New(t)
 		gate := make(chan struct{})
+		release := sync.OnceFunc(func() { close(gate) })
 		var hanging meter
 		receiver := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			defer hanging.enter()()
@@ -41,6 +43,7 @@ func TestLanes(t *testing.T) {
 			w.Handle("http.*", post, postPolicy)
 			w.Handle("email.*", mail, mailPolicy)
 		})
+		t.Cleanup(release)
 		eventually(t, "the receiver hangs", func() bool { return hanging.highest() == 4 })
 		asked := time.Now()
 		askMany(t, db, "email.receipt", 20)
@@ -48,7 +51,7 @@ func TestLanes(t *testing.T) {
 		t.Log("e-mail went out after", time.Since(asked))
 		require.Equal(t, 4, hanging.highest(), "each has its own bound")
 		require.Zero(t, count(t, db, "action = 'http.order' and status = 'sent'"))
-		close(gate)
+		release()
 		eventually(t, "the posts are sent, too", allSent(t, db))
 	})
 
