@@ -70,7 +70,14 @@ type sending struct {
 	actions []string
 }
 
-// worker builds the worker that the flags describe, or none when no sender is configured.
+// tell says what a worker without senders does.
+func (s *sending) tell(log *slog.Logger) {
+	if len(s.actions) == 0 {
+		log.Info("due work only: no sender is configured, so outbox rows wait", "next", configureSenders)
+	}
+}
+
+// worker builds the worker that the flags describe. It may have no senders.
 func (f sendingFlags) worker(ctx context.Context, d databaseFlags, pooler bool, grace time.Duration, registry prometheus.Registerer, log *slog.Logger) (_ *sending, err error) {
 	pool, err := d.open(ctx, database.Options{PoolerMode: pooler, MaxConns: workerConns, ApplicationName: "paidonce worker"})
 	if err != nil {

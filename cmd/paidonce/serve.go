@@ -25,7 +25,7 @@ type serveCommand struct {
 	MaxBody       int64         `default:"${maxbody}" placeholder:"BYTES" help:"Largest body accepted (${default})."`
 	MaxConns      int32         `default:"10" placeholder:"N" help:"Most connections to Postgres (${default})."`
 	PoolerMode    bool          `help:"DATABASE_URL leads to a transaction pooler; port 6543 is taken for one anyway."`
-	NoWorker      bool          `help:"Do not send outbox rows: a \"paidonce worker\" does."`
+	NoWorker      bool          `help:"Neither send outbox rows nor do due work: a \"paidonce worker\" does."`
 	Grace         time.Duration `default:"10s" help:"At shutdown, how long what is in flight may take (${default})."`
 	Drain         time.Duration `default:"0s" help:"At shutdown, how long to go on accepting while /readyz says no; for load balancers that need notice (${default})."`
 	LogFormat     string        `default:"text" enum:"text,json" help:"text or json, to standard error (${default})."`
@@ -34,7 +34,7 @@ type serveCommand struct {
 func (serveCommand) Help() string {
 	return `POST /webhooks/stripe takes events; GET /healthz says that the process lives, /readyz that a delivery sent now could
 be processed, /metrics counts. The login in DATABASE_URL needs to be a member of role paidonce_edge and nothing more.
-It also is a worker, as "paidonce worker" describes, if a sender is configured; then the login needs role paidonce_worker, too.
+It also is a worker, as "paidonce worker" describes; if a sender is configured, the login needs role paidonce_worker, too.
 SIGTERM or Ctrl-C: stops accepting, finishes what is in flight, exits with 0; with 1 if something had to be cut off.`
 }
 
@@ -104,7 +104,7 @@ func (c serveCommand) Run(ctx context.Context, io streams) error {
 	return nil
 }
 
-// startWorker prepares the worker that runs beside the webhook, if there is anything for it to send with.
+// startWorker prepares the worker that runs beside the webhook, unless another process is to be it.
 func (c serveCommand) startWorker(ctx context.Context, registry prometheus.Registerer, log *slog.Logger) (run []func(context.Context) error, end func(), err error) {
 	if c.NoWorker {
 		return nil, func() {}, nil
@@ -113,12 +113,10 @@ func (c serveCommand) startWorker(ctx context.Context, registry prometheus.Regis
 	if err != nil {
 		return nil, nil, err
 	}
-	if len(w.actions) == 0 {
-		w.pool.Close()
-		log.Info("no worker: no sender is configured, so outbox rows wait", "next", configureSenders)
-		return nil, func() {}, nil
+	w.tell(log)
+	if len(w.actions) > 0 { // due work needs no more than the webhook does
+		go warnUnready(ctx, log, "outbox rows are not sent until this is mended", server.CheckWorker(w.pool))
 	}
-	go warnUnready(ctx, log, "outbox rows are not sent until this is mended", server.CheckWorker(w.pool))
 	return []func(context.Context) error{w.Run}, w.pool.Close, nil
 }
 

@@ -23,7 +23,7 @@ type workerCommand struct {
 
 func (workerCommand) Help() string {
 	return `Sends outbox rows whose sender is configured: ` + configureSenders + `.
-All others wait. Any number of workers may run. The login needs to be a member of role paidonce_worker and nothing more.
+All others wait. Does due work: what waited in the database and has become possible. Any number of workers may run. The login needs to be a member of role paidonce_worker and nothing more.
 SIGTERM or Ctrl-C: claims no more, finishes what is in flight, gives the rest back, exits with 0.`
 }
 
@@ -42,14 +42,12 @@ func (c workerCommand) Run(ctx context.Context, io streams) error {
 		return err
 	}
 	defer w.pool.Close()
-	if len(w.actions) == 0 {
-		return misuse{err: errors.New("nothing to send with: no sender is configured"), next: configureSenders}
-	}
+	w.tell(log)
 	if err := server.RegisterPool(registry, w.pool); err != nil {
 		return err
 	}
 	ready := server.CheckWorker(w.pool)
-	go warnUnready(ctx, log, "nothing is sent until this is mended", ready)
+	go warnUnready(ctx, log, "nothing is sent or done until this is mended", ready)
 	if c.MetricsAddr == "" {
 		return w.Run(ctx)
 	}

@@ -164,7 +164,6 @@ func TestWorkerCommand(t *testing.T) {
 		args []string
 		err  string
 	}{
-		"given no sender when the worker starts then it names the settings":           {nil, nil, "RESEND_API_KEY for email.*"},
 		"given a receiver without a secret when the worker starts then it is refused": {[]string{"OUTBOX_HTTP_URL=http://127.0.0.1:1"}, nil, "both OUTBOX_HTTP_URL and OUTBOX_HTTP_SECRET"},
 		"given a lease of nothing when the worker starts then it is refused":          {[]string{"OUTBOX_LEASE=0"}, nil, "OUTBOX_LEASE"},
 		"given a lease that is none when the worker starts then it is refused":        {[]string{"OUTBOX_LEASE=soon"}, nil, "soon"},

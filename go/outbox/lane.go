@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/paidonce/paidonce/go/internal/again"
 )
 
 // lane claims and sends the rows of one handler. What piles up in one lane, or hangs, does not hold up the others.
@@ -68,26 +70,21 @@ func (l *lane) dispatch(ctx context.Context) {
 		}
 		rows, err := l.claim(ctx, n)
 		if err != nil {
-			l.trouble.report("claim", err)
-			sleep(ctx, retryPause(failures))
+			l.trouble.Report("claim", err)
+			again.Sleep(ctx, again.Retry(failures))
 			failures++
 			continue
 		}
 		failures = 0
-		l.trouble.over("claim")
+		l.trouble.Over("claim")
 		if len(rows) > 0 {
 			l.enqueue(rows)
 			active = time.Now()
 			continue
 		}
-		timer := time.NewTimer(nextPoll(l.options.PollInterval, time.Since(active)))
-		select {
-		case <-timer.C:
-		case <-l.wake:
+		if woken, _ := again.Wait(ctx, again.Poll(l.options.PollInterval, time.Since(active)), l.wake); woken {
 			active = time.Now()
-		case <-ctx.Done():
 		}
-		timer.Stop()
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/jackc/pgxlisten"
 
 	"github.com/paidonce/paidonce/go/database"
+	"github.com/paidonce/paidonce/go/internal/again"
 )
 
 const (
@@ -54,7 +55,7 @@ type listener struct {
 	connects int
 }
 
-// listen wakes the dispatcher up when rows come, until ctx ends.
+// listen wakes all that look for rows up when some come, until ctx ends.
 func (r *run) listen(ctx context.Context) {
 	if r.listenConfig == nil {
 		r.log.Info("outbox: polling only, since no LISTEN connection is configured", "every", r.options.PollInterval)
@@ -90,7 +91,7 @@ func (l *listener) works(ctx context.Context) bool {
 			return false
 		case err != nil:
 			l.failed(ctx, err)
-			if !sleep(ctx, reconnectDelay) {
+			if !again.Sleep(ctx, reconnectDelay) {
 				return false
 			}
 		case kind == database.TransactionPooler:
@@ -129,7 +130,7 @@ func (l *listener) failed(ctx context.Context, err error) {
 	l.mu.Unlock()
 	l.options.Metrics.listens(false)
 	l.options.Metrics.listenError()
-	l.trouble.report("listen", err)
+	l.trouble.Report("listen", err)
 }
 
 // notices wakes the dispatcher up, without ever making the connection wait.
@@ -148,7 +149,7 @@ func (n notices) HandleBacklog(context.Context, string, *pgx.Conn) error {
 	connects := n.connects
 	n.mu.Unlock()
 	n.options.Metrics.listens(true)
-	n.trouble.over("listen")
+	n.trouble.Over("listen")
 	n.log.Info("outbox: listening", "connection", connects)
 	n.wakeAll()
 	return nil
@@ -158,7 +159,7 @@ func (n notices) HandleBacklog(context.Context, string, *pgx.Conn) error {
 // connection whose other end has vanished behind a proxy is silent and looks no different from an idle one.
 func (l *listener) beat(ctx context.Context) {
 	var unready *pgx.Conn // had no LISTEN in place a beat ago
-	for sleep(ctx, l.options.Heartbeat) {
+	for again.Sleep(ctx, l.options.Heartbeat) {
 		conn, ready := l.latest()
 		switch {
 		case conn == nil:
@@ -197,6 +198,7 @@ func (l *listener) alive(ctx context.Context) bool {
 }
 
 func (r *run) wakeAll() {
+	r.due.Wake()
 	for _, l := range r.lanes {
 		signal(l.wake)
 	}

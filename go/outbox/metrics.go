@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/paidonce/paidonce/go/internal/again"
 )
 
 // backlogEvery is how often the gauges of the backlog are brought up to date.
@@ -38,7 +40,7 @@ func NewMetrics(registerer prometheus.Registerer) (*Metrics, error) {
 		}, []string{"sender"}),
 		errors: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "paidonce_outbox_database_errors_total",
-			Help: "Calls of the database that failed and were made again: claim, settle, backlog.",
+			Help: "Calls of the database that failed and were made again: claim, settle, backlog, listen.",
 		}, []string{"call"}),
 		wakeUps: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "paidonce_outbox_wakeups_total", Help: "Notices that rows may have come.",
@@ -122,11 +124,11 @@ func (r *run) watchBacklog(ctx context.Context) {
 	}
 	for {
 		if err := r.readBacklog(ctx); err != nil && ctx.Err() == nil {
-			r.trouble.report("backlog", err)
+			r.trouble.Report("backlog", err)
 		} else {
-			r.trouble.over("backlog")
+			r.trouble.Over("backlog")
 		}
-		if !sleep(ctx, backlogEvery) {
+		if !again.Sleep(ctx, backlogEvery) {
 			return
 		}
 	}

@@ -10,6 +10,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/paidonce/paidonce/go/due"
 )
 
 // What an Options field is when left zero.
@@ -18,18 +20,20 @@ const (
 	DefaultPollInterval = time.Second
 	DefaultBatch        = 500
 	DefaultConcurrency  = 32
+	DefaultDueWork      = due.DefaultConcurrency
 	DefaultGrace        = 10 * time.Second
 	DefaultHeartbeat    = 30 * time.Second
 )
 
 // Options configures a Worker. DB is required.
 type Options struct {
-	DB           *pgxpool.Pool // its login needs the rights of role paidonce_worker; two connections suffice
+	DB           *pgxpool.Pool // its login needs the rights of role paidonce_worker; two connections suffice, eight keep everything going at once
 	ListenURL    string        // a direct or session connection to LISTEN on; only polls when empty
 	Lease        time.Duration // how long a row is a worker's before others may have it
 	PollInterval time.Duration // how often an idle worker looks for rows
 	Batch        int           // most rows claimed or settled at once
 	Concurrency  int           // most sends at once of each pattern that is registered; none takes another's
+	DueWork      int           // most items of due work at once; as many connections less of the pool
 	Policy       Policy        // of senders that state none
 	Grace        time.Duration // at the end of Run, for the sends in flight
 	Heartbeat    time.Duration // how often the LISTEN connection is proven to be alive
@@ -37,7 +41,7 @@ type Options struct {
 	Metrics      *Metrics      // none when nil
 }
 
-// Worker sends outbox rows. Any number of them may work on one database.
+// Worker sends outbox rows and runs due work. Any number of them may work on one database.
 type Worker struct {
 	options  Options
 	policy   Policy
@@ -55,12 +59,12 @@ type handler struct {
 	policy  Policy
 }
 
-// New makes a worker without senders; see Handle.
+// New makes a worker without senders, which only runs due work; see Handle.
 func New(o Options) (*Worker, error) {
 	if o.DB == nil {
 		return nil, errors.New("outbox: no database")
 	}
-	if min(o.Lease, o.PollInterval, o.Grace, o.Heartbeat) < 0 || min(o.Batch, o.Concurrency) < 0 || o.Batch > maxBatch {
+	if min(o.Lease, o.PollInterval, o.Grace, o.Heartbeat) < 0 || min(o.Batch, o.Concurrency, o.DueWork) < 0 || o.Batch > maxBatch {
 		return nil, fmt.Errorf("outbox: options cannot be negative, and a batch is at most %d", maxBatch)
 	}
 	if err := o.Policy.check(); err != nil {
@@ -70,6 +74,7 @@ func New(o Options) (*Worker, error) {
 	o.PollInterval = either(o.PollInterval, DefaultPollInterval)
 	o.Batch = either(o.Batch, DefaultBatch)
 	o.Concurrency = either(o.Concurrency, DefaultConcurrency)
+	o.DueWork = either(o.DueWork, DefaultDueWork)
 	o.Grace = either(o.Grace, DefaultGrace)
 	o.Heartbeat = either(o.Heartbeat, DefaultHeartbeat)
 	config, err := listenConfig(o.ListenURL)

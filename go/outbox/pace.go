@@ -1,8 +1,6 @@
 package outbox
 
 import (
-	"context"
-	"math/rand/v2"
 	"sync"
 	"time"
 )
@@ -13,11 +11,6 @@ const (
 	stock = 200 * time.Millisecond
 	// rateSpan is the least time that a rate is measured over.
 	rateSpan = 20 * time.Millisecond
-	// After activity a poll follows another this soon, for so long: a transaction that left out its notice,
-	// because another one was giving one, may commit after that one's poll.
-	lively    = 2 * time.Second
-	livelyMin = 50 * time.Millisecond
-	livelyMax = 100 * time.Millisecond
 )
 
 // pace decides how many rows a worker should have at a time: as many as can be sent at once, and what those
@@ -75,31 +68,4 @@ func (p *pace) idle() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.waiting == 0
-}
-
-// nextPoll is how long to wait for a notice after a poll that found nothing.
-func nextPoll(interval time.Duration, sinceActivity time.Duration) time.Duration {
-	pause := interval*9/10 + rand.N(interval/5+1)
-	if sinceActivity < lively {
-		pause = min(pause, livelyMin+rand.N(livelyMax-livelyMin))
-	}
-	return pause
-}
-
-// retryPause is how long to leave a database alone that has just refused.
-func retryPause(failures int) time.Duration {
-	const first, longest = 50 * time.Millisecond, 5 * time.Second
-	return first/2 + rand.N(min(first<<min(failures, 10), longest))
-}
-
-// sleep says false when ctx ended first.
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }

@@ -7,6 +7,9 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/paidonce/paidonce/go/due"
+	"github.com/paidonce/paidonce/go/internal/again"
 )
 
 // afterGrace is how long senders may take to notice that they were cut off, and the database to take the last
@@ -20,7 +23,8 @@ const afterGrace = 5 * time.Second
 type run struct {
 	*Worker
 	lanes   []*lane
-	trouble trouble
+	trouble again.Trouble
+	due     *due.Runner
 
 	claiming chan struct{} // a slot for each claim under way
 	results  chan result
@@ -32,13 +36,11 @@ type run struct {
 	settling context.Context // ends when nothing can be waited for any more
 }
 
-// Run sends rows until ctx ends. Then it claims no more, gives back what it has not begun, and lets the sends
-// in flight finish within the grace; what is still running is cut off and given back. It returns nil when
-// nothing was left behind, and an error at once when Handle was called wrongly or never.
+// Run sends rows, and runs due work, until ctx ends. Then it claims no more, gives back what it has not begun,
+// and lets the sends in flight finish within the grace; what is still running is cut off and given back. An item
+// of due work that is under way is broken off at once, and stays due. It returns nil when nothing was left
+// behind, and an error at once when Handle was called wrongly.
 func (w *Worker) Run(ctx context.Context) error {
-	if len(w.handlers) == 0 {
-		return errors.New("outbox: no sender is registered")
-	}
 	if err := errors.Join(w.mistakes...); err != nil {
 		return fmt.Errorf("outbox: %w", err)
 	}
@@ -47,7 +49,9 @@ func (w *Worker) Run(ctx context.Context) error {
 	settling, abandon := context.WithCancel(context.WithoutCancel(ctx))
 	defer abandon()
 	r := &run{
-		Worker: w, claiming: make(chan struct{}, claimsAtOnce), trouble: trouble{log: w.log, metrics: w.options.Metrics},
+		Worker: w, claiming: make(chan struct{}, claimsAtOnce),
+		trouble: again.Trouble{Log: w.log, Who: "outbox", Count: w.options.Metrics.databaseError},
+		due:     &due.Runner{DB: w.options.DB, Logger: w.log, PollInterval: w.options.PollInterval, Concurrency: w.dueAtOnce()},
 		results: make(chan result, w.options.Batch), reported: make(chan struct{}), settled: make(chan struct{}),
 		sending: sending, settling: settling,
 	}
@@ -55,7 +59,12 @@ func (w *Worker) Run(ctx context.Context) error {
 
 	var watchers, dispatchers, senders sync.WaitGroup
 	watchers.Go(func() { r.listen(ctx) })
-	watchers.Go(func() { r.watchBacklog(ctx) })
+	watchers.Go(func() { _ = r.due.Run(ctx) }) // its options have been checked
+	if len(r.lanes) == 0 {
+		w.log.Info("outbox: no sender is registered, so rows wait and only due work is done", "poll", w.options.PollInterval)
+	} else {
+		watchers.Go(func() { r.watchBacklog(ctx) })
+	}
 	go r.settle()
 	for _, l := range r.lanes {
 		w.log.Info("outbox: working", "actions", l.actions, "concurrency", l.concurrency, "lease", w.options.Lease, "poll", w.options.PollInterval)
@@ -76,6 +85,11 @@ func (w *Worker) Run(ctx context.Context) error {
 	}
 	w.log.Info("outbox: stopped, nothing was left in flight")
 	return nil
+}
+
+// dueAtOnce leaves two of the pool's connections to the rows, if it has more.
+func (w *Worker) dueAtOnce() int {
+	return max(1, min(w.options.DueWork, int(w.options.DB.Config().MaxConns)-2))
 }
 
 // finish ends the senders, then the settler.

@@ -12,6 +12,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/paidonce/paidonce/go/internal/again"
 )
 
 // settleDelay is how long the first of a few results waits for company.
@@ -103,7 +105,7 @@ func (r *run) write(batch []result, plain bool) {
 		err := r.settleOnce(batch, plain)
 		switch {
 		case err == nil:
-			r.trouble.over("settle")
+			r.trouble.Over("settle")
 			return
 		case refused(err) && !plain: // a response that jsonb cannot hold: keep all of them as text
 			r.write(batch, true)
@@ -118,8 +120,8 @@ func (r *run) write(batch []result, plain bool) {
 				"id", batch[0].ID, "action", batch[0].Name, "outcome", batch[0].outcome, "error", err)
 			return
 		}
-		r.trouble.report("settle", err)
-		if !sleep(r.settling, retryPause(failures)) {
+		r.trouble.Report("settle", err)
+		if !again.Sleep(r.settling, again.Retry(failures)) {
 			r.log.Error("outbox: outcomes could not be written down before the end; those rows are sent again under their keys", "rows", len(batch), "error", err)
 			return
 		}

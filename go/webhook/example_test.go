@@ -2,6 +2,7 @@ package webhook_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log"
 	"net/http"
@@ -33,4 +34,18 @@ func Example() {
 	server.Handler.ServeHTTP(answer, httptest.NewRequest(http.MethodPost, "/webhooks/stripe", strings.NewReader(`{"id":"evt_1"}`)))
 	fmt.Println(answer.Code, strings.TrimSpace(answer.Body.String()))
 	// Output: 400 {"error":"no Stripe-Signature header"}
+}
+
+// Without a worker beside it, the handler itself does in the background what deliveries have made possible.
+func ExampleHandler_RunDue() {
+	_ = func(ctx context.Context, stripe *webhook.Handler, server *http.Server) error {
+		due := make(chan error, 1)
+		go func() { due <- stripe.RunDue(ctx) }()
+		stop := context.AfterFunc(ctx, func() { _ = server.Shutdown(context.WithoutCancel(ctx)) })
+		defer stop()
+		if err := server.ListenAndServe(); !errors.Is(err, http.ErrServerClosed) {
+			return err
+		}
+		return <-due
+	}
 }

@@ -9,6 +9,9 @@
 //	not POST / too large / encoded                   405 / 413 / 415
 //	database down, busy or out of date               503 with Retry-After
 //
+// What a delivery makes possible and does not do itself, a worker does: `paidonce worker`, an outbox.Worker, or
+// the handler's own RunDue in the background.
+//
 // Mount it under a server that bounds how long a request may take to arrive (http.Server.ReadTimeout).
 package webhook
 
@@ -22,6 +25,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"github.com/paidonce/paidonce/go/due"
 )
 
 // What an Options field is when left zero.
@@ -58,6 +63,7 @@ type Handler struct {
 	log       *slog.Logger
 	metrics   *Metrics
 	now       func() time.Time
+	due       *due.Runner
 }
 
 // New refuses to build a handler that could accept unsigned events.
@@ -90,6 +96,7 @@ func New(o Options) (*Handler, error) {
 	if h.now == nil {
 		h.now = time.Now
 	}
+	h.due = &due.Runner{DB: h.db, Logger: h.log}
 	return h, nil
 }
 
@@ -101,7 +108,16 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.metrics.observe(res, took)
 	h.record(r.Context(), res, took)
 	res.write(w)
+	if res.status == http.StatusOK {
+		h.due.Wake()
+	}
 }
+
+// RunDue runs due work until ctx ends, for a server that has no worker beside it: start it once, as
+// go handler.RunDue(ctx). It looks after each delivery that was answered with 200 and every second, and uses up to
+// two connections of Options.DB. An item that is under way when ctx ends is broken off, and stays due. Errors are
+// logged and tried again; it returns nil. No request waits for it.
+func (h *Handler) RunDue(ctx context.Context) error { return h.due.Run(ctx) }
 
 func (h *Handler) receive(w http.ResponseWriter, r *http.Request) result {
 	if r.Method != http.MethodPost {
