@@ -49,7 +49,7 @@ type sendingFlags struct {
 	Lease       span `name:"outbox-lease" env:"OUTBOX_LEASE" default:"1m" placeholder:"DURATION" help:"How long a row is one worker's; a send may take two thirds of it (${default})."`
 	MaxAttempts int  `name:"outbox-max-attempts" env:"OUTBOX_MAX_ATTEMPTS" placeholder:"N" help:"A row is dead after so many (30; refetches are not given up)."`
 	BackoffBase span `name:"outbox-backoff-base" env:"OUTBOX_BACKOFF_BASE" placeholder:"DURATION" help:"Most that is waited after a first attempt; doubled after each further one, up to a quarter of an hour (1s)."`
-	Poll        span `name:"outbox-poll" default:"1s" placeholder:"DURATION" help:"How often to look for rows that no notice told of (${default})."`
+	Poll        span `name:"outbox-poll" default:"1s" placeholder:"DURATION" help:"How often to look for rows and due work that no notice told of (${default})."`
 	Concurrency int  `name:"outbox-concurrency" default:"32" placeholder:"N" help:"Most sends at once of each of email.*, http.* and stripe.* (${default})."`
 }
 

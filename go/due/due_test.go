@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"log/slog"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -150,6 +151,20 @@ func TestRunner(t *testing.T) {
 		start(t, &due.Runner{DB: named(t, db, "two"), Concurrency: 1})
 		empty(t, db)
 		require.EqualValues(t, 2, pgtest.One[int64](t, db, "select count(distinct by) from stub.due"))
+	})
+
+	t.Run("given the loop of the operations page when it is run then each item is done in a transaction of its own", func(t *testing.T) {
+		t.Parallel()
+		db := prepare(t)
+		page, err := os.ReadFile("../../docs/operations.md")
+		require.NoError(t, err)
+		_, rest, found := strings.Cut(string(page), "```pgsql\ndo $$")
+		require.True(t, found)
+		loop, _, _ := strings.Cut(rest, "```")
+		duetest.Add(t, db, 5, 0)
+		db.Exec(t, "do $$"+loop)
+		empty(t, db)
+		require.EqualValues(t, 5, pgtest.One[int64](t, db, "select count(distinct xmin::text) from stub.due"))
 	})
 
 	t.Run("given a schema that knows no due work when it runs then it says so once and ends in order", func(t *testing.T) {
