@@ -53,4 +53,4 @@ comment on function paidonce.run_due(integer) is
     'Does what is due, and returns how many items it ran; call it with 1 in a loop until it returns 0.';
 
 revoke all on function paidonce.run_due(integer) from public;
-call paidonce.only_grant('execute', 'function paidonce.run_due(integer)', 'service_role', 'paidonce_edge', 'paidonce_worker');
+call paidonce.only_grant('execute', 'function paidonce.run_due(integer)', 'service_role', 'paidonce_worker');
