@@ -18,8 +18,8 @@ test: tools ## run every check and test
 bench: postgres ## measure how fast it is (fsync on)
 	@go build -o bin/ ./bench && exec bin/bench $(ARGS)
 
-migrations: ## rebuild migrations/ and supabase/ from sql/ and functions/
-	@go run ./internal/schema/build $(if $(NAME),-name $(NAME))
+migrations: ## rebuild the first migration and the copies in supabase/
+	@go run ./internal/schema/build
 
 docs: postgres ## rebuild docs/reference and the help texts in docs/cli.md
 	@go run ./internal/docgen/build

@@ -1,11 +1,10 @@
-// Package schema turns the declared schema (the files people read and edit
-// under sql/ and functions/) into the migrations people apply.
+// Package schema builds the migrations people apply from the declared schema,
+// the files people read and edit under sql/ and functions/.
 //
 // The declared schema is a list of sections, one per file, in apply order:
-// sql/*.sql, then functions/**/*.sql, then sql/views/*.sql. A migration holds
-// whole sections, each under a header line that names its file, so that the
-// latest text of every file can be read back from the migrations alone. That
-// is what the second and every later migration is computed from.
+// sql/*.sql, then functions/**/*.sql, then sql/views/*.sql. The first migration
+// is these files one after the other, until it is frozen; later ones are
+// written by hand, and the tests compare what they lead to with these files.
 //
 // It is a build tool: nothing in the product imports it.
 package schema
@@ -29,10 +28,6 @@ type Section struct {
 	Text string // ends with exactly one newline
 }
 
-// isTable tells a file of tables from one of functions or views. Functions and
-// views can be replaced as a whole; tables hold data and have to be altered.
-func (s Section) isTable() bool { return path.Dir(s.Path) == "sql" }
-
 // Load reads the declared schema below root, in apply order.
 func Load(root fs.FS) ([]Section, error) {
 	paths, err := declaredPaths(root)
@@ -45,14 +40,19 @@ func Load(root fs.FS) ([]Section, error) {
 		if err != nil {
 			return nil, fmt.Errorf("declared schema: %w", err)
 		}
-		text := tidy(string(raw))
-		if line, ok := firstMarker(text); ok {
-			return nil, fmt.Errorf("declared schema: %s: the line %q is a header of the migrations and cannot stand inside a file", p, line)
-		}
-		sections = append(sections, Section{Path: p, Text: text})
+		sections = append(sections, Section{Path: p, Text: tidy(string(raw))})
 	}
 	return sections, nil
 }
+
+// The first and last statement of every up file. A function may call one that
+// is created after it, so bodies are not checked while they are being created;
+// the checks of the tests and of plpgsql_check see the finished schema.
+// Plain set and reset, because set local only warns outside a transaction.
+const (
+	bodiesOff = "set check_function_bodies = off;\n"
+	bodiesOn  = "reset check_function_bodies;\n"
+)
 
 // SQL is the declared schema as one script, as it would be applied by hand.
 func SQL(sections []Section) string {
@@ -108,7 +108,7 @@ func rank(p string) int {
 }
 
 // tidy makes the text of a file independent of how it ends, so that an
-// editor's last newline never makes a new migration.
+// editor's last newline never changes a migration.
 func tidy(text string) string {
 	text = strings.ReplaceAll(text, "\r\n", "\n")
 	return strings.TrimRight(text, " \t\n") + "\n"
