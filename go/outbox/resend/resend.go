@@ -24,8 +24,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/paidonce/paidonce/go/internal/answer"
 	"github.com/paidonce/paidonce/go/outbox"
+	"github.com/paidonce/paidonce/go/outbox/internal/answer"
 )
 
 // DefaultBaseURL is where Resend's API is.
