@@ -1,4 +1,5 @@
-// Package outboxtest helps to test senders without a worker and without a database.
+// Package outboxtest helps to test a sender of your own without a worker and without a database: make an action,
+// send it, and ask what a worker would make of the error.
 package outboxtest
 
 import (
@@ -10,7 +11,7 @@ import (
 	"github.com/paidonce/paidonce/go/outbox"
 )
 
-// Action is a first attempt, made now.
+// Action is a row on its first attempt, made now: a name such as sms.welcome, an idempotency key, a payload.
 func Action(name, key, payload string) outbox.Action {
 	now := time.Now()
 	return outbox.Action{ID: 1, EventID: "evt_1", Name: name, Payload: json.RawMessage(payload), IdempotencyKey: key, Attempt: 1, FirstAttemptAt: now, CreatedAt: now}

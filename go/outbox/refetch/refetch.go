@@ -24,14 +24,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/paidonce/paidonce/go/outbox"
+	"github.com/paidonce/paidonce/go/outbox/internal/provider"
 )
 
 // What an Options field is when left zero. Stripe allows 100 requests per second in live mode and 25 in a sandbox.
@@ -71,34 +70,25 @@ type sender struct {
 
 // New returns the sender and the policy it asks for, to be registered for Action.
 func New(o Options) (outbox.Sender, outbox.Policy, error) {
-	if o.BaseURL == "" {
-		o.BaseURL = DefaultBaseURL
-	}
 	if o.Rate == 0 {
 		o.Rate = DefaultRate
 	}
 	if o.Timeout == 0 {
 		o.Timeout = DefaultTimeout
 	}
-	base, err := url.Parse(o.BaseURL)
+	base, err := provider.BaseURL(o.BaseURL, DefaultBaseURL)
 	switch {
 	case o.DB == nil:
 		return nil, outbox.Policy{}, errors.New("refetch: no database")
 	case strings.TrimSpace(o.Key) == "":
 		return nil, outbox.Policy{}, ErrNoKey
-	case err != nil, base.Scheme != "http" && base.Scheme != "https", base.Host == "":
-		return nil, outbox.Policy{}, errors.New("refetch: the base URL must be an absolute http or https URL")
+	case err != nil:
+		return nil, outbox.Policy{}, fmt.Errorf("refetch: %w", err)
 	case !(o.Rate > 0), o.Timeout < 0:
 		return nil, outbox.Policy{}, errors.New("refetch: rate and timeout cannot be negative")
 	}
-	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.IdleConnTimeout = 30 * time.Second
 	s := &sender{db: o.DB, stripe: &client{
-		base: base, key: strings.TrimSpace(o.Key), limit: newLimiter(o.Rate),
-		http: &http.Client{
-			Transport:     transport,
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		},
+		http: provider.Client(), base: base, key: strings.TrimSpace(o.Key), limit: newLimiter(o.Rate),
 	}}
 	policy := retries
 	policy.Timeout = o.Timeout

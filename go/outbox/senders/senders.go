@@ -1,5 +1,6 @@
-// Package senders gives a worker the senders that its configuration has keys for: what is not configured is
-// not registered, and its rows wait.
+// Package senders gives a worker the built-in senders that there are keys for: what is not configured is not
+// registered, and its rows wait. It is what `paidonce worker` does; a worker of your own may register them beside
+// its own senders.
 package senders
 
 import (
@@ -17,17 +18,17 @@ import (
 // Refetches wait for Stripe's rate inside their sender, so they have sends of their own.
 const refetchesAtOnce = 4
 
-// Config says what there is to send with.
+// Config says what there is to send with. Every field may be left zero.
 type Config struct {
-	StripeKey   string
+	StripeKey   string  // for stripe.refetch and stripe.*
 	StripeBase  string  // default Stripe's
 	RefetchRate float64 // requests a second; default refetch.DefaultRate
-	ResendKey   string
-	ResendBase  string // default Resend's
+	ResendKey   string  // for email.*
+	ResendBase  string  // default Resend's
 
-	HTTPURL          string
-	HTTPSecret       string
-	HTTPAllowPrivate bool
+	HTTPURL          string // the receiver of http.*; needs HTTPSecret
+	HTTPSecret       string // what its requests are signed with
+	HTTPAllowPrivate bool   // the receiver may be on a loopback or private address
 
 	Policy outbox.Policy // goes over the policies of the senders where it is not zero
 }
@@ -43,7 +44,7 @@ func Register(w *outbox.Worker, db refetch.Querier, c Config) (patterns []string
 		return err
 	}
 	if blank(c.HTTPURL) != blank(c.HTTPSecret) {
-		return nil, errors.New("http.* needs both OUTBOX_HTTP_URL and OUTBOX_HTTP_SECRET, and only one is set")
+		return nil, errors.New("senders: http.* needs both a URL (OUTBOX_HTTP_URL) and a secret (OUTBOX_HTTP_SECRET), and only one is set")
 	}
 	var errs []error
 	if !blank(c.StripeKey) {
@@ -60,7 +61,7 @@ func Register(w *outbox.Worker, db refetch.Querier, c Config) (patterns []string
 		errs = append(errs, add("email.*", s, p, c.Policy, err))
 	}
 	if !c.HTTPAllowPrivate && httpsender.Private(strings.TrimSpace(c.HTTPURL)) {
-		return nil, errors.New("senders: OUTBOX_HTTP_URL is a loopback or private address: set OUTBOX_HTTP_ALLOW_PRIVATE=true to send there")
+		return nil, errors.New("senders: the URL for http.* (OUTBOX_HTTP_URL) is a loopback or private address: allow it (OUTBOX_HTTP_ALLOW_PRIVATE=true) to send there")
 	}
 	if !blank(c.HTTPURL) {
 		s, p, err := httpsender.New(httpsender.Options{URL: strings.TrimSpace(c.HTTPURL), Secret: strings.TrimSpace(c.HTTPSecret), AllowPrivate: c.HTTPAllowPrivate})

@@ -15,23 +15,21 @@ import (
 
 	"github.com/paidonce/paidonce/go/outbox"
 	"github.com/paidonce/paidonce/go/outbox/internal/answer"
+	"github.com/paidonce/paidonce/go/outbox/internal/provider"
 )
 
 const maxBody = 4 << 20
 
 // newBackend makes stripe-go's backend without retries of its own: the outbox does them, and sees each.
 func newBackend(base string) stripego.Backend {
-	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.IdleConnTimeout = 30 * time.Second
+	client := provider.Client()
+	client.Transport = observer{client.Transport}
 	return stripego.GetBackendWithConfig(stripego.APIBackend, &stripego.BackendConfig{
 		URL:               stripego.String(base),
 		MaxNetworkRetries: stripego.Int64(0),
 		EnableTelemetry:   stripego.Bool(false),
 		LeveledLogger:     &stripego.LeveledLogger{Level: stripego.LevelNull},
-		HTTPClient: &http.Client{
-			Transport:     observer{transport},
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		},
+		HTTPClient:        client,
 	})
 }
 

@@ -41,13 +41,13 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
 	stripego "github.com/stripe/stripe-go/v76"
 
 	"github.com/paidonce/paidonce/go/outbox"
+	"github.com/paidonce/paidonce/go/outbox/internal/provider"
 )
 
 const (
@@ -77,20 +77,16 @@ type sender struct {
 
 // New returns the sender and the policy it asks for, to be registered for "stripe.*".
 func New(o Options) (outbox.Sender, outbox.Policy, error) {
-	base := strings.TrimRight(o.BaseURL, "/")
-	if base == "" {
-		base = stripego.APIURL
-	}
-	u, err := url.Parse(base)
+	base, err := provider.BaseURL(o.BaseURL, stripego.APIURL)
 	switch {
 	case strings.TrimSpace(o.Key) == "":
 		return nil, outbox.Policy{}, errors.New("stripe: no API key")
-	case err != nil, u.Scheme != "http" && u.Scheme != "https", u.Host == "":
-		return nil, outbox.Policy{}, errors.New("stripe: the base URL must be an absolute http or https URL")
+	case err != nil:
+		return nil, outbox.Policy{}, fmt.Errorf("stripe: %w", err)
 	case o.Timeout < 0, o.SearchLag < 0:
 		return nil, outbox.Policy{}, errors.New("stripe: timeout and search lag cannot be negative")
 	}
-	s := &sender{backend: newBackend(base), key: strings.TrimSpace(o.Key), searchLag: o.SearchLag, now: o.Now}
+	s := &sender{backend: newBackend(strings.TrimRight(base.String(), "/")), key: strings.TrimSpace(o.Key), searchLag: o.SearchLag, now: o.Now}
 	if s.searchLag == 0 {
 		s.searchLag = searchLag
 	}
