@@ -1,5 +1,6 @@
 // Package docgen writes the pages of docs/ that a database and a program can say better than a person: one page
-// per table, view and function, from what the migrated database says of itself, and the help texts in docs/cli.md.
+// per table, view and function to call, from what the migrated database says of itself, and the help texts in
+// docs/cli.md.
 //
 // A page's sentences come from `comment on`; what a function takes, raises and locks comes from the header of its
 // file. Nothing here has words of its own about them, so a page cannot say what the code does not.

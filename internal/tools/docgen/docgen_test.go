@@ -60,11 +60,23 @@ func TestReference(t *testing.T) {
 		}, stale)
 	})
 
+	t.Run("given the functions when pages are made then those that a role or the owner may call have one, and no others", func(t *testing.T) {
+		t.Parallel()
+		pages, err := reference(t, "")
+		require.NoError(t, err)
+		for _, name := range []string{"handle_stripe_event", "has_access", "claim_outbox", "on", "enqueue", "replay"} {
+			require.Contains(t, pages, "docs/reference/functions/"+name+".md")
+		}
+		for _, name := range []string{"read_time", "newest", "project_invoice", "only_grant", "notify_outbox"} {
+			require.NotContains(t, pages, "docs/reference/functions/"+name+".md")
+		}
+	})
+
 	for name, tc := range map[string]struct{ sql, err string }{
 		"a column without a comment":       {"alter table paidonce.events add column note text", "paidonce.events.note has no comment"},
 		"a table that no file declares":    {"create table paidonce.stray (); comment on table paidonce.stray is 'x'", "no file below sql/ or functions/"},
-		"a function that no file declares": {"create function paidonce.stray() returns void language sql begin atomic; end", "no file below sql/ or functions/"},
-		"an overload of a function":        {"create function paidonce.link() returns void language sql begin atomic; end; comment on function paidonce.link() is 'x'", "several lists of arguments"},
+		"a function that no file declares": {"create function paidonce.stray() returns void language sql begin atomic; end; grant execute on function paidonce.stray() to service_role", "no file below sql/ or functions/"},
+		"an overload of a function":        {"create function paidonce.replay() returns void language sql begin atomic; end; comment on function paidonce.replay() is 'x'", "several lists of arguments"},
 	} {
 		t.Run("given "+name+" when pages are made then it is named", func(t *testing.T) {
 			t.Parallel()

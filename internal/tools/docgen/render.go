@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
-	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -12,8 +11,8 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Reference makes a page per table, view and function, and their index, from a migrated database and the files
-// that declare them.
+// Reference makes a page per table, per view and per function that is there to be called, and their index, from a
+// migrated database and the files that declare them.
 func Reference(ctx context.Context, db *pgx.Conn, root fs.FS) (Pages, error) {
 	c, err := readCatalog(ctx, db)
 	if err != nil {
@@ -33,6 +32,7 @@ func Reference(ctx context.Context, db *pgx.Conn, root fs.FS) (Pages, error) {
 			return nil, err
 		}
 	}
+	c.routines = slices.DeleteFunc(c.routines, func(r routine) bool { return !r.isForUsers() })
 	for _, r := range c.routines {
 		source, err := lookUp(found, "routine "+r.qualified())
 		if err != nil {
@@ -45,7 +45,7 @@ func Reference(ctx context.Context, db *pgx.Conn, root fs.FS) (Pages, error) {
 			return nil, err
 		}
 	}
-	pages[folder+"/README.md"] = index(c, found)
+	pages[folder+"/README.md"] = index(c)
 	return pages, nil
 }
 
@@ -140,16 +140,20 @@ func (r routine) render(source declaration) (string, error) {
 	return b.String(), nil
 }
 
-// forOwners are called by whoever owns the schema: by hand, or inside effects. They are granted to nobody.
-var forOwners = []string{"on", "off", "enqueue", "enqueue_once", "request_refetch", "replay"}
+// forOwners are called by the owner of the schema, by hand or inside effects, and do not say so in their comments.
+var forOwners = []string{"enqueue", "enqueue_once", "requeue_outbox"}
 
-func (r routine) isForUsers() bool { return len(r.Callers) > 0 || slices.Contains(forOwners, r.Name) }
+// isForUsers says which functions have a page: those granted to a role, those whose comment ends in "Owner only."
+// and those above. Every other one is internal.
+func (r routine) isForUsers() bool {
+	return len(r.Callers) > 0 || strings.HasSuffix(r.Comment, "Owner only.") || slices.Contains(forOwners, r.Name)
+}
 
-func index(c catalog, found map[string]declaration) string {
-	page := folder + "/README.md"
+func index(c catalog) string {
 	var b strings.Builder
 	head(&b, "Reference", "the comments in sql/ and functions/")
-	b.WriteString("One page per table, view and function, made from the database itself by `make docs`.\n")
+	b.WriteString("One page per table, view and function to call, made from the database itself by `make docs`. Other functions are internal:\n")
+	b.WriteString("their names and arguments may change from version to version, and the headers of their files below `functions/` say what they do.\n")
 	b.WriteString("`go test ./internal/tools/docgen` fails where a page is out of date.\n")
 
 	list := func(title, words string, rows [][2]string) {
@@ -166,15 +170,8 @@ func index(c catalog, found map[string]declaration) string {
 		}
 	}
 	var users, tables, views [][2]string
-	inside := map[string][][2]string{}
 	for _, r := range c.routines {
-		row := [2]string{r.page(), r.Comment}
-		if r.isForUsers() {
-			users = append(users, row)
-			continue
-		}
-		in := path.Dir(found["routine "+r.qualified()].path)
-		inside[in] = append(inside[in], row)
+		users = append(users, [2]string{r.page(), r.Comment})
 	}
 	for _, r := range c.relations {
 		row := [2]string{r.page(), r.Comment}
@@ -187,14 +184,6 @@ func index(c catalog, found map[string]declaration) string {
 	list("Functions to call", "Each page says which roles may. Those that no role may call are for the owner of the schema and for effects.", users)
 	list("Views", "", views)
 	list("Tables", "", tables)
-	b.WriteString("\n## Functions inside\n\nThey are what the ones above are made of; names and arguments may change from version to version.\n")
-	for _, in := range slices.Sorted(maps.Keys(inside)) {
-		fmt.Fprintf(&b, "\n### %s\n\nIn %s.\n", path.Base(in), link(page, in))
-		b.WriteString("\n| name | what it does |\n|---|---|\n")
-		for _, row := range inside[in] {
-			fmt.Fprintf(&b, "| [%s](%s) | %s |\n", path.Base(strings.TrimSuffix(row[0], ".md")), strings.TrimPrefix(row[0], folder+"/"), cell(row[1]))
-		}
-	}
 	return b.String()
 }
 
