@@ -1,6 +1,5 @@
 -- Migration 000001_init, down. Built by `make migrations`: edit sql/ and functions/ instead.
 
--- step: drop functions, views, policies
 drop trigger if exists price_grants_changed on paidonce.price_grants;
 drop view if exists paidonce.audit;
 drop view if exists paidonce.credit_targets;
@@ -8,146 +7,103 @@ drop view if exists paidonce.credit_balances;
 drop view if exists paidonce.entitlements;
 drop view if exists paidonce.item_features;
 drop view if exists paidonce.subscription_access;
-drop function if exists public.handle_stripe_event(jsonb);
-drop function if exists paidonce.stated(object_type text, object_id text);
-drop function if exists paidonce.generation_of(object_type text, object_id text);
-drop function if exists paidonce.apply_snapshot(object jsonb, observed_at timestamptz, generation bigint);
-drop function if exists paidonce.read_time(value jsonb);
-drop function if exists paidonce.read_subscription_period(object jsonb, out period_start timestamptz, out period_end timestamptz);
-drop function if exists paidonce.read_subscription_items(object jsonb);
-drop function if exists paidonce.read_subscription_cancel_at(object jsonb);
-drop function if exists paidonce.read_payment_invoice_id(object jsonb);
-drop function if exists paidonce.read_payment_ids(object jsonb);
-drop function if exists paidonce.read_payment_amount(object jsonb);
-drop function if exists paidonce.read_pause_behavior(object jsonb);
-drop function if exists paidonce.read_object_id(object jsonb);
-drop function if exists paidonce.read_object(event jsonb);
-drop function if exists paidonce.read_named_ids(object jsonb);
-drop function if exists paidonce.read_metadata(object jsonb, key text);
-drop function if exists paidonce.read_lookup_key(object jsonb);
-drop function if exists paidonce.read_line_subscription_id(object jsonb);
-drop function if exists paidonce.read_line_proration(object jsonb);
-drop function if exists paidonce.read_line_product_id(object jsonb);
-drop function if exists paidonce.read_line_price_id(object jsonb);
-drop function if exists paidonce.read_line_price(object jsonb);
-drop function if exists paidonce.read_line_goods(object jsonb);
-drop function if exists paidonce.read_item_product_id(object jsonb);
-drop function if exists paidonce.read_item_price_id(object jsonb);
-drop function if exists paidonce.read_invoice_subscription_id(object jsonb);
-drop function if exists paidonce.read_invoice_status(object jsonb);
-drop function if exists paidonce.read_invoice_payment_link(object jsonb);
-drop function if exists paidonce.read_invoice_payment_ids(object jsonb);
-drop function if exists paidonce.read_invoice_amount_paid(object jsonb);
-drop function if exists paidonce.read_integer(value jsonb);
-drop function if exists paidonce.read_flag(value jsonb);
-drop function if exists paidonce.read_features(object jsonb);
-drop function if exists paidonce.read_event_id(event jsonb);
-drop function if exists paidonce.read_event(event jsonb, out id text, out type text, out object jsonb, out object_id text, out customer_id text, out account text, out livemode boolean, out api_version text, out created timestamptz);
-drop function if exists paidonce.read_customer_id(object jsonb);
-drop function if exists paidonce.read_credits(object jsonb);
-drop function if exists paidonce.read_account(event jsonb);
-drop function if exists paidonce.replace_subscription_items(subscription_id text, object jsonb);
-drop function if exists paidonce.replace_invoice_lines(invoice_id text, object jsonb);
-drop function if exists paidonce.projection_of_object(object_type text);
-drop function if exists paidonce.projection_of(event_type text);
-drop function if exists paidonce.project_thin_event(event jsonb);
-drop function if exists paidonce.project_subscription(event jsonb);
-drop function if exists paidonce.project_refund(event jsonb);
-drop function if exists paidonce.project_product(event jsonb);
-drop function if exists paidonce.project_price(event jsonb);
-drop function if exists paidonce.project_payment(event jsonb);
-drop function if exists paidonce.project_invoice_payment_list(event jsonb);
-drop function if exists paidonce.project_invoice_payment(event jsonb);
-drop function if exists paidonce.project_invoice(event jsonb);
-drop function if exists paidonce.project_event(event jsonb);
-drop function if exists paidonce.project_entitlement_summary(event jsonb);
-drop function if exists paidonce.project_dispute(event jsonb);
-drop function if exists paidonce.project_customer(event jsonb);
-drop function if exists paidonce.project_checkout_session(event jsonb);
-drop function if exists paidonce.settle_outbox(results jsonb);
-drop function if exists paidonce.requeue_outbox(id bigint, force boolean);
-drop function if exists paidonce.request_refetch(event jsonb, object_type text, object_id text);
-drop function if exists paidonce.prune_outbox(older_than interval, max_rows integer);
-drop function if exists paidonce.outbox_backlog();
-drop function if exists paidonce.notify_outbox();
-drop function if exists paidonce.enqueue_once(idempotency_key text, event jsonb, action text, payload jsonb);
-drop function if exists paidonce.enqueue(event jsonb, action text, payload jsonb, discriminator text);
-drop function if exists paidonce.claim_outbox(max_rows integer, lease interval, actions text[]);
-drop function if exists paidonce.rank_of(event_type text, object jsonb);
-drop function if exists paidonce.newest(event jsonb, old_as_of timestamptz, old_rank bigint, old_final boolean, old_source text, old_rivals text[], out winner jsonb, out as_of_rank bigint, out is_final boolean, out rivals text[], out undecided boolean);
-drop function if exists paidonce.latest_of(event_ids text[], out event_id text, out undecided boolean);
-drop function if exists paidonce.is_final(event_type text, object jsonb);
-drop function if exists paidonce.lock_set_of(ids text[], customers text[], users text[], goods text[], out exclusive bigint[], out shared bigint[], out customer_ids text[]);
-drop function if exists paidonce.lock_set(ids text[], customers text[], users text[], goods text[], account text, livemode boolean);
-drop function if exists paidonce.lock_event(event jsonb, object jsonb, customer_id text, metadata_key text);
-drop function if exists paidonce.link_from_metadata(event jsonb, object jsonb, customer_id text);
-drop function if exists paidonce.link_customer(customer_id text, user_id text);
-drop function if exists paidonce.link(customer_id text, user_id text, event_id text);
-drop function if exists paidonce.run_handlers(handlers text[], event jsonb);
-drop function if exists paidonce.on(event_type text, handler regprocedure);
-drop function if exists paidonce.off(event_type text, handler regprocedure);
-drop function if exists paidonce.require_read_committed();
-drop function if exists paidonce.replay(event_id text, force boolean);
-drop function if exists paidonce.admit(event_type text, livemode boolean, account text, out refusal text, out handlers text[], out metadata_key text);
-drop function if exists paidonce.wait_for_readers(goods_id text);
-drop function if exists paidonce.run_due_item(item paidonce.due_work, patience text);
-drop function if exists paidonce.run_due("limit" integer);
-drop function if exists paidonce.put_off(item paidonce.due_work, error text);
-drop function if exists paidonce.next_due(item paidonce.due_work);
-drop function if exists paidonce.mark_due(kind text, subject text, cause text);
-drop function if exists paidonce.spend_credits(user_id text, amount bigint, key text);
-drop function if exists paidonce.settle_purchase(object_id text, event jsonb);
-drop function if exists paidonce.request_purchase_link(event jsonb, object_id text);
-drop function if exists paidonce.price_grants_changed();
-drop function if exists paidonce.join_purchase(customer_id text, session_id text, invoice_id text, payment_ids text[]);
-drop function if exists paidonce.fix_line_credits(purchase_id text, event jsonb);
-drop function if exists paidonce.enter_credits(customer_id text, user_id text, amount bigint, kind text, purchase_id text, event jsonb);
-drop function if exists paidonce.credits_of_price(price_id text, product_id text, stated boolean, stated_credits bigint);
-drop function if exists paidonce.why_access(user_id text, feature text);
-drop function if exists paidonce.has_access(feature text);
-drop policy if exists "users read their own credits" on paidonce.credit_entries;
-drop policy if exists "users read their own entitlement summaries" on paidonce.entitlement_summaries;
-drop policy if exists "only the owner reads disputes" on paidonce.disputes;
-drop policy if exists "only the owner reads refunds" on paidonce.refunds;
-drop policy if exists "only the owner reads purchases" on paidonce.purchase_objects;
-drop policy if exists "only the owner reads payments" on paidonce.payments;
-drop policy if exists "users read the lines of their own invoices" on paidonce.invoice_lines;
-drop policy if exists "users read their own invoices" on paidonce.invoices;
-drop policy if exists "only the owner reads checkout sessions" on paidonce.checkout_sessions;
-drop policy if exists "users read what their own prices grant" on paidonce.price_grants;
-drop policy if exists "users read their own subscription items" on paidonce.subscription_items;
-drop policy if exists "users read their own subscriptions" on paidonce.subscriptions;
-drop policy if exists "only the owner reads link conflicts" on paidonce.link_conflicts;
-drop policy if exists "users read their own customers" on paidonce.customers;
-drop policy if exists "only the owner reads the outbox" on paidonce.outbox;
-drop policy if exists "only the owner reads handlers" on paidonce.handlers;
-drop policy if exists "only the owner reads due work" on paidonce.due_work;
-drop policy if exists "only the owner reads deliveries" on paidonce.deliveries;
-drop policy if exists "only the owner reads events" on paidonce.events;
-drop policy if exists "users read which statuses grant access" on paidonce.settings;
-
--- step: change sql/changes/000001_init.down.sql
--- Schema paidonce itself stays, since the table of applied migrations lives in it, and so do the roles,
--- which other databases of the cluster may use. What was granted on the schema goes.
-do $$
-declare
-    v_grantee text;
-begin
-    for v_grantee in
-        select distinct r.rolname
-        from pg_catalog.pg_namespace as n
-        cross join lateral pg_catalog.aclexplode(n.nspacl) as a
-        join pg_catalog.pg_roles as r on r.oid = a.grantee
-        where n.nspname = 'paidonce' and a.grantee <> n.nspowner
-        order by r.rolname
-    loop
-        execute pg_catalog.format('revoke all on schema paidonce from %I', v_grantee);
-    end loop;
-end
-$$;
-comment on schema paidonce is null;
-
--- step: drop tables
+drop function if exists public.handle_stripe_event;
+drop function if exists paidonce.stated;
+drop function if exists paidonce.generation_of;
+drop function if exists paidonce.apply_snapshot;
+drop function if exists paidonce.read_time;
+drop function if exists paidonce.read_subscription_period;
+drop function if exists paidonce.read_subscription_items;
+drop function if exists paidonce.read_subscription_cancel_at;
+drop function if exists paidonce.read_payment_invoice_id;
+drop function if exists paidonce.read_payment_ids;
+drop function if exists paidonce.read_payment_amount;
+drop function if exists paidonce.read_pause_behavior;
+drop function if exists paidonce.read_object_id;
+drop function if exists paidonce.read_object;
+drop function if exists paidonce.read_named_ids;
+drop function if exists paidonce.read_metadata;
+drop function if exists paidonce.read_lookup_key;
+drop function if exists paidonce.read_line_subscription_id;
+drop function if exists paidonce.read_line_proration;
+drop function if exists paidonce.read_line_product_id;
+drop function if exists paidonce.read_line_price_id;
+drop function if exists paidonce.read_line_price;
+drop function if exists paidonce.read_line_goods;
+drop function if exists paidonce.read_item_product_id;
+drop function if exists paidonce.read_item_price_id;
+drop function if exists paidonce.read_invoice_subscription_id;
+drop function if exists paidonce.read_invoice_status;
+drop function if exists paidonce.read_invoice_payment_link;
+drop function if exists paidonce.read_invoice_payment_ids;
+drop function if exists paidonce.read_invoice_amount_paid;
+drop function if exists paidonce.read_integer;
+drop function if exists paidonce.read_flag;
+drop function if exists paidonce.read_features;
+drop function if exists paidonce.read_event_id;
+drop function if exists paidonce.read_event;
+drop function if exists paidonce.read_customer_id;
+drop function if exists paidonce.read_credits;
+drop function if exists paidonce.read_account;
+drop function if exists paidonce.replace_subscription_items;
+drop function if exists paidonce.replace_invoice_lines;
+drop function if exists paidonce.projection_of_object;
+drop function if exists paidonce.projection_of;
+drop function if exists paidonce.project_thin_event;
+drop function if exists paidonce.project_subscription;
+drop function if exists paidonce.project_refund;
+drop function if exists paidonce.project_product;
+drop function if exists paidonce.project_price;
+drop function if exists paidonce.project_payment;
+drop function if exists paidonce.project_invoice_payment_list;
+drop function if exists paidonce.project_invoice_payment;
+drop function if exists paidonce.project_invoice;
+drop function if exists paidonce.project_event;
+drop function if exists paidonce.project_entitlement_summary;
+drop function if exists paidonce.project_dispute;
+drop function if exists paidonce.project_customer;
+drop function if exists paidonce.project_checkout_session;
+drop function if exists paidonce.settle_outbox;
+drop function if exists paidonce.requeue_outbox;
+drop function if exists paidonce.request_refetch;
+drop function if exists paidonce.prune_outbox;
+drop function if exists paidonce.outbox_backlog;
+drop function if exists paidonce.notify_outbox;
+drop function if exists paidonce.enqueue_once;
+drop function if exists paidonce.enqueue;
+drop function if exists paidonce.claim_outbox;
+drop function if exists paidonce.rank_of;
+drop function if exists paidonce.newest;
+drop function if exists paidonce.latest_of;
+drop function if exists paidonce.is_final;
+drop function if exists paidonce.lock_set_of;
+drop function if exists paidonce.lock_set;
+drop function if exists paidonce.lock_event;
+drop function if exists paidonce.link_from_metadata;
+drop function if exists paidonce.link_customer;
+drop function if exists paidonce.link;
+drop function if exists paidonce.run_handlers;
+drop function if exists paidonce.on;
+drop function if exists paidonce.off;
+drop function if exists paidonce.require_read_committed;
+drop function if exists paidonce.replay;
+drop function if exists paidonce.admit;
+drop function if exists paidonce.wait_for_readers;
+drop function if exists paidonce.run_due_item;
+drop function if exists paidonce.run_due;
+drop function if exists paidonce.put_off;
+drop function if exists paidonce.next_due;
+drop function if exists paidonce.mark_due;
+drop function if exists paidonce.spend_credits;
+drop function if exists paidonce.settle_purchase;
+drop function if exists paidonce.request_purchase_link;
+drop function if exists paidonce.price_grants_changed;
+drop function if exists paidonce.join_purchase;
+drop function if exists paidonce.fix_line_credits;
+drop function if exists paidonce.enter_credits;
+drop function if exists paidonce.credits_of_price;
+drop function if exists paidonce.why_access;
+drop function if exists paidonce.has_access;
 drop table if exists paidonce.credit_entries;
 drop table if exists paidonce.entitlement_summaries;
 drop table if exists paidonce.disputes;
@@ -170,5 +126,25 @@ drop table if exists paidonce.due_work;
 drop table if exists paidonce.deliveries;
 drop table if exists paidonce.events;
 drop table if exists paidonce.settings;
-drop procedure if exists paidonce.read_policy(relation text, role_name text, policy_name text, condition text);
-drop procedure if exists paidonce.only_grant(privilege text, object text, variadic grantees text[]);
+drop procedure if exists paidonce.read_policy;
+drop procedure if exists paidonce.only_grant;
+
+-- Schema paidonce itself stays, since the table of applied migrations lives in it, and so do the roles,
+-- which other databases of the cluster may use. What was granted on the schema goes.
+do $$
+declare
+    v_grantee text;
+begin
+    for v_grantee in
+        select distinct r.rolname
+        from pg_catalog.pg_namespace as n
+        cross join lateral pg_catalog.aclexplode(n.nspacl) as a
+        join pg_catalog.pg_roles as r on r.oid = a.grantee
+        where n.nspname = 'paidonce' and a.grantee <> n.nspowner
+        order by r.rolname
+    loop
+        execute pg_catalog.format('revoke all on schema paidonce from %I', v_grantee);
+    end loop;
+end
+$$;
+comment on schema paidonce is null;

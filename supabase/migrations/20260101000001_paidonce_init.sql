@@ -1742,7 +1742,7 @@ comment on function paidonce.run_due(integer) is
     'Does what is due, and returns how many items it ran; call it with 1 in a loop until it returns 0.';
 
 revoke all on function paidonce.run_due(integer) from public;
-call paidonce.only_grant('execute', 'function paidonce.run_due(integer)', 'service_role', 'paidonce_edge', 'paidonce_worker');
+call paidonce.only_grant('execute', 'function paidonce.run_due(integer)', 'service_role', 'paidonce_worker');
 
 -- file: functions/due/run_due_item.sql
 -- Purpose:   do one step of what is due: one parked event, or one purchase; and note how far its item has got.
