@@ -18,11 +18,11 @@ test: tools ## run every check and test
 bench: postgres ## measure how fast it is (fsync on)
 	@go build -o bin/ ./bench && exec bin/bench $(ARGS)
 
-migrations: ## rebuild migrations/ and supabase/ from sql/ and functions/
-	@go run ./internal/schema/build $(if $(NAME),-name $(NAME))
+migrations: ## rebuild the first migration and the copies in supabase/
+	@go run ./internal/tools/schema/build
 
 docs: postgres ## rebuild docs/reference and the help texts in docs/cli.md
-	@go run ./internal/docgen/build
+	@go run ./internal/tools/docgen/build
 
 lint: ## gofmt, go build, go vet, staticcheck
 	@exec scripts/lint.sh

@@ -8,7 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
-	"github.com/paidonce/paidonce/internal/cluster"
+	"github.com/paidonce/paidonce/internal/testing/cluster"
 )
 
 // profile shows where the time of a first delivery goes, with one client: first the whole as the client sees

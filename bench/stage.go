@@ -14,8 +14,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/paidonce/paidonce/go/database"
-	"github.com/paidonce/paidonce/internal/cluster"
 	"github.com/paidonce/paidonce/internal/migrate"
+	"github.com/paidonce/paidonce/internal/testing/cluster"
 )
 
 // bench is the stage: a cluster and, in it, one filled database that every variant gets a copy of, so that

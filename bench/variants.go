@@ -9,7 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/paidonce/paidonce/go/webhook"
-	"github.com/paidonce/paidonce/internal/cluster"
+	"github.com/paidonce/paidonce/internal/testing/cluster"
 )
 
 const (

@@ -4,7 +4,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 scripts/lint.sh
-go build -o bin/ ./internal/pgtest/run ./internal/pgtest/prove
+go build -o bin/ ./internal/tools/run ./internal/tools/prove
 
 # exec, so that a signal to this script reaches the one process that tidies up.
 exec bin/run -- bash -euo pipefail -c '

@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/paidonce/paidonce/go/database"
-	"github.com/paidonce/paidonce/internal/eventlog"
+	"github.com/paidonce/paidonce/internal/oplog/eventlog"
 )
 
 type eventsListCommand struct {

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/paidonce/paidonce/internal/pgtest"
+	"github.com/paidonce/paidonce/internal/testing/pgtest"
 	"github.com/stretchr/testify/require"
 )
 

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/paidonce/paidonce/go/database"
-	"github.com/paidonce/paidonce/internal/eventlog"
 	"github.com/paidonce/paidonce/internal/migrate"
+	"github.com/paidonce/paidonce/internal/oplog/eventlog"
 )
 
 type migrateCommand struct {

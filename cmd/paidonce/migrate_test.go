@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 	"testing"
 
-	"github.com/paidonce/paidonce/internal/cluster"
-	"github.com/paidonce/paidonce/internal/pgtest"
+	"github.com/paidonce/paidonce/internal/testing/cluster"
+	"github.com/paidonce/paidonce/internal/testing/pgtest"
 	"github.com/stretchr/testify/require"
 )
 

@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/paidonce/paidonce/go/database"
-	"github.com/paidonce/paidonce/internal/outboxlog"
+	"github.com/paidonce/paidonce/internal/oplog/outboxlog"
 )
 
 type outboxListCommand struct {

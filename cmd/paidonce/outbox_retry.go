@@ -8,7 +8,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/paidonce/paidonce/go/database"
-	"github.com/paidonce/paidonce/internal/outboxlog"
+	"github.com/paidonce/paidonce/internal/oplog/outboxlog"
 )
 
 type outboxRetryCommand struct {

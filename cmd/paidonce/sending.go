@@ -13,7 +13,7 @@ import (
 
 	"github.com/paidonce/paidonce/go/database"
 	"github.com/paidonce/paidonce/go/outbox"
-	"github.com/paidonce/paidonce/internal/senders"
+	"github.com/paidonce/paidonce/go/outbox/senders"
 )
 
 // workerConns are enough to claim twice at once, settle, count, run due work, and write refetched objects down.

@@ -8,8 +8,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/paidonce/paidonce/internal/cluster"
-	"github.com/paidonce/paidonce/internal/pgtest"
+	"github.com/paidonce/paidonce/internal/testing/cluster"
+	"github.com/paidonce/paidonce/internal/testing/pgtest"
 )
 
 func TestErrors(t *testing.T) {

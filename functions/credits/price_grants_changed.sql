@@ -1,8 +1,8 @@
--- Purpose:   grant what waited, when the mapping table learns of a price.
+-- Purpose:   mark what waited as due, when the mapping table learns of a price.
 -- Arguments: none: a trigger.
 -- Returns:   null.
 -- Raises:    nothing.
--- Locks:     the price's id, as an event about the price would; then as paidonce.resolve_lines.
+-- Locks:     the new row of paidonce.due_work.
 create or replace function paidonce.price_grants_changed()
 returns trigger
 language plpgsql
@@ -11,14 +11,15 @@ security invoker
 set search_path = ''
 as $$
 begin
-    perform pg_advisory_xact_lock(hashtextextended(new.price_id, 0));
-    perform paidonce.resolve_lines(null, new.price_id);
+    if new.credits is not null then
+        perform paidonce.mark_due('price', new.price_id, null);
+    end if;
     return null;
 end
 $$;
 
 comment on function paidonce.price_grants_changed() is
-    'Trigger: grants what waited for a price when the mapping table learns of it.';
+    'Trigger: marks what waited for a price as due when the mapping table learns of it.';
 
 revoke all on function paidonce.price_grants_changed() from public;
 call paidonce.only_grant('execute', 'function paidonce.price_grants_changed()', variadic '{}');

@@ -3,7 +3,7 @@
 -- Arguments: object_id, any object of the purchase; event, the cause, or null.
 -- Returns:   nothing.
 -- Raises:    PO404 when credits are due to a customer that has no user yet and the event is what grants them: it is parked.
--- Locks:     the purchase's customer, then the ledger by what it writes.
+-- Locks:     the ledger by what it writes; the purchase is locked by paidonce.lock_set.
 create or replace function paidonce.settle_purchase(object_id text, event jsonb)
 returns void
 language plpgsql
@@ -22,11 +22,22 @@ begin
         return;
     end if;
 
-    -- A refund names no customer: it becomes known here. For all others the lock is already had.
-    perform from paidonce.customers as c
-    where c.customer_id in (select o.customer_id from paidonce.purchase_objects as o where o.purchase_id = v_purchase)
-    order by c.customer_id for update;
-
+    -- Nothing can be due where nothing was paid for yet and nothing was ever entered.
+    if not exists (
+        select
+        from paidonce.purchase_objects as o
+        left join paidonce.invoices as n on n.invoice_id = o.object_id
+        left join paidonce.checkout_sessions as s on s.session_id = o.object_id
+        left join paidonce.payments as y on y.payment_id = o.object_id
+        where o.purchase_id = v_purchase and (n.status = 'paid' or s.credits is not null or y.credits is not null)
+    ) and not exists (
+        select
+        from paidonce.purchase_objects as o
+        join paidonce.credit_entries as e on e.purchase_id = o.object_id
+        where o.purchase_id = v_purchase
+    ) then
+        return;
+    end if;
     perform paidonce.fix_line_credits(v_purchase, event);
     select * into v_target from paidonce.credit_targets as t where t.purchase_id = v_purchase;
 

@@ -3,7 +3,7 @@
 -- Returns:   the balance afterwards. The same key again takes nothing and returns the balance as it is.
 -- Raises:    PO402 when the balance is too small; 22023 when an argument is missing or the key was used for another amount; 40001 under a
 --            stricter isolation level than read committed.
--- Locks:     the user's spending, until the end of the transaction.
+-- Locks:     the user, until the end of the transaction: all that changes the balance holds that lock.
 create or replace function paidonce.spend_credits(user_id text, amount bigint, key text)
 returns bigint
 language plpgsql
@@ -23,7 +23,7 @@ begin
         raise exception 'spend_credits needs a user, a positive amount and a key of 1 to 200 characters'
             using errcode = 'invalid_parameter_value';
     end if;
-    perform pg_advisory_xact_lock(hashtextextended('paidonce.spend_credits:' || user_id, 0));
+    perform paidonce.lock_set('{}', '{}', array[user_id], '{}');
 
     select coalesce(sum(b.balance), 0) into v_balance from paidonce.credit_balances as b where b.user_id = spend_credits.user_id;
     select -sum(e.amount) into v_spent from paidonce.credit_entries as e

@@ -14,10 +14,6 @@ as $$
 declare
     v_handler pg_catalog.text;
 begin
-    if cardinality(handlers) = 0 then
-        return;
-    end if;
-
     -- Postgres looks for types in the session's temporary schema first. A caller with a type named text of its own there would
     -- have every effect that declares a text run the caller's code with the owner's rights.
     if pg_my_temp_schema() <> 0 and exists (

@@ -1,9 +1,9 @@
 -- Purpose:   give a customer its user. The first link wins; another user named later changes nothing and is kept in link_conflicts.
---            The first link also settles the customer's purchases and runs its parked events.
+--            What waited for the first link, parked events and purchases, is due after it: see paidonce.run_due.
 -- Arguments: customer_id, user_id (a null or blank one links nothing); event_id, the cause, or null when it is a person.
 -- Returns:   true when the customer belongs to that user now.
 -- Raises:    nothing.
--- Locks:     the customer's row, made if missing.
+-- Locks:     the customer's row, which paidonce.lock_set has locked and made.
 create or replace function paidonce.link(customer_id text, user_id text, event_id text)
 returns boolean
 language plpgsql
@@ -18,15 +18,15 @@ begin
         return false;
     end if;
 
-    insert into paidonce.customers as c (customer_id) values (link.customer_id) on conflict on constraint customers_pkey do nothing;
-    select c.user_id into v_owner from paidonce.customers as c where c.customer_id = link.customer_id for update;
-
+    select c.user_id into v_owner from paidonce.customers as c where c.customer_id = link.customer_id;
     if v_owner is null then
         update paidonce.customers as c
         set user_id = link.user_id, linked_at = clock_timestamp(), link_event = link.event_id
         where c.customer_id = link.customer_id;
-        perform paidonce.settle_customer(link.customer_id, case when event_id is not null then jsonb_build_object('id', event_id) end);
-        perform paidonce.run_parked(link.customer_id);
+        if exists (select from paidonce.events as e where e.customer_id = link.customer_id and e.status = 'parked')
+            or exists (select from paidonce.purchase_objects as o where o.customer_id = link.customer_id) then
+            perform paidonce.mark_due('customer', link.customer_id, link.event_id);
+        end if;
     elsif v_owner <> user_id then
         insert into paidonce.link_conflicts as l (customer_id, user_id, event_id)
         values (link.customer_id, link.user_id, link.event_id)

@@ -3,7 +3,7 @@
 -- Returns:   true when the customer belongs to that user now; false, with a warning, when it already had another:
 --            the first link wins and the contradiction is kept in paidonce.link_conflicts.
 -- Raises:    22023 when an argument is missing; 40001 under a stricter isolation level than read committed.
--- Locks:     the customer's row.
+-- Locks:     the customer's row and the user (see paidonce.lock_set). What waited for the link is run afterwards, by paidonce.run_due.
 create or replace function paidonce.link_customer(customer_id text, user_id text)
 returns boolean
 language plpgsql
@@ -17,6 +17,7 @@ begin
         raise exception 'link_customer needs a customer id and a user id'
             using errcode = 'invalid_parameter_value';
     end if;
+    perform paidonce.lock_set('{}', array[customer_id], array[user_id], '{}');
     if paidonce.link(customer_id, user_id, null) then
         return true;
     end if;
@@ -27,7 +28,7 @@ end
 $$;
 
 comment on function paidonce.link_customer(text, text) is
-    'Links a customer to your user and runs its parked events. The first link wins; returns whether the customer is that user''s.';
+    'Links a customer to your user; what waited for it is due then. The first link wins; returns whether the customer is that user''s.';
 
 revoke all on function paidonce.link_customer(text, text) from public;
 call paidonce.only_grant('execute', 'function paidonce.link_customer(text, text)', 'service_role');

@@ -11,11 +11,13 @@ security invoker
 set search_path = ''
 as $$
 begin
-    perform paidonce.link(
-        link_from_metadata.customer_id,
-        paidonce.read_metadata(object, (select s.user_id_metadata_key from paidonce.settings as s)),
-        event ->> 'id'
-    );
+    if jsonb_typeof(object -> 'metadata') = 'object' and object -> 'metadata' <> '{}' then
+        perform paidonce.link(
+            link_from_metadata.customer_id,
+            nullif(btrim(object -> 'metadata' ->> (select s.user_id_metadata_key from paidonce.settings as s)), ''),
+            event ->> 'id'
+        );
+    end if;
 end
 $$;
 

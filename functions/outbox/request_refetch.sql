@@ -3,7 +3,8 @@
 -- Returns:   nothing. At most one request per object is pending; a further one joins it. One that a worker has already may
 --            have been answered before the cause came, so the worker loses it and it is due again.
 -- Raises:    nothing.
--- Locks:     the row joined, or the new one.
+-- Locks:     the new row, or the one taken away from a worker. Where one event asks for several that others may ask for, it does so in the order
+--            of their ids.
 create or replace function paidonce.request_refetch(event jsonb, object_type text, object_id text)
 returns void
 language plpgsql
@@ -27,14 +28,14 @@ begin
         update paidonce.outbox as o
         set lease_until = null, lease_token = o.lease_token + 1, next_attempt_at = clock_timestamp(), attempts = o.attempts - 1
         where o.coalesce_key = v_key and o.status = 'pending' and o.lease_until is not null;
+        if found then
+            return;
+        end if;
     elsif not v_leased then
-        -- Locked, so that no worker is done with it before the cause is committed.
-        perform from paidonce.outbox as o where o.coalesce_key = v_key and o.status = 'pending' for share;
-    end if;
-    if v_leased is not null and found then
+        -- Who takes the request up after this reads the object's generation first, and its answer waits for the locks of this event: either it
+        -- was asked after the event, or paidonce.apply_snapshot finds that the generation moved and asks again.
         return;
     end if;
-
     -- No conflict target: a twin may have asked meanwhile, and a forced replay has the same key.
     insert into paidonce.outbox as o (event_id, action, payload, idempotency_key, coalesce_key)
     values (

@@ -3,7 +3,7 @@
 --            dead, or release (given back untried: the attempt does not count).
 -- Returns:   ids of the rows that were settled; the others belong to another worker by now.
 -- Raises:    22023 when an outcome is unknown.
--- Locks:     the rows, in order of their ids.
+-- Locks:     the rows. One that an event has locked is passed over: the event takes it away from the worker (see paidonce.request_refetch).
 create or replace function paidonce.settle_outbox(results jsonb)
 returns setof bigint
 language plpgsql
@@ -26,7 +26,7 @@ begin
             as r (id bigint, lease_token bigint, outcome pg_catalog.text, response pg_catalog.jsonb, error pg_catalog.text, retry_after double precision)
         join paidonce.outbox as o on o.id = r.id and o.lease_token = r.lease_token and o.lease_until is not null and o.status = 'pending'
         order by o.id
-        for update of o
+        for update of o skip locked
     )
     update paidonce.outbox as o
     set status = case s.outcome when 'sent' then 'sent' when 'dead' then 'dead' else 'pending' end,

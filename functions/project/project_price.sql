@@ -62,7 +62,7 @@ begin
         perform paidonce.request_refetch(event, 'price', v_id);
     end if;
 
-    perform paidonce.resolve_lines(event, v_id);
+    perform paidonce.mark_due('price', v_id, event ->> 'id');
 end
 $$;
 

@@ -56,14 +56,7 @@ begin
         perform paidonce.request_refetch(event, 'product', v_id);
     end if;
 
-    perform paidonce.resolve_lines(event, i.price_id)
-    from (
-        select distinct l.price_id
-        from paidonce.invoice_lines as l
-        left join paidonce.prices as p on p.price_id = l.price_id
-        where l.credits is null and l.price_id is not null and coalesce(l.product_id, p.product_id) = v_id
-        order by 1
-    ) as i;
+    perform paidonce.mark_due('product', v_id, event ->> 'id');
 end
 $$;
 

@@ -28,7 +28,7 @@ begin
     end if;
 
     v_event := jsonb_build_object('type', 'snapshot', 'created', extract(epoch from observed_at), 'data', jsonb_build_object('object', v_object));
-    perform paidonce.lock_subject(v_event);
+    perform paidonce.lock_event(v_event, v_object, paidonce.read_customer_id(v_object), (select s.user_id_metadata_key from paidonce.settings as s));
     select s.* into v_kept from paidonce.stated(v_type, v_id) as s;
     v_account := coalesce(v_account, v_kept.account);
 

@@ -78,7 +78,9 @@ func mentions(err error, words ...string) bool {
 var (
 	urlPassword    = regexp.MustCompile(`(://[^:/?#@\s]*):\S*@`) // greedy: a password may hold an unescaped @ or /
 	paramPassword  = regexp.MustCompile(`(?i)(\bpassword\s*=\s*)('[^']*'|[^\s&'"]+)`)
-	signingSecrets = regexp.MustCompile(`\b(whsec|sk_live|sk_test|rk_live|rk_test|re)_[A-Za-z0-9+/=_-]+`)
+	signingSecrets = regexp.MustCompile(`\b(whsec|sk_live|sk_test|rk_live|rk_test)_[A-Za-z0-9+/=_-]+`)
+	// Resend's keys have a second underscore, Stripe's refunds (re_3Nabc…) do not: those are worth seeing.
+	resendKeys = regexp.MustCompile(`\bre_[A-Za-z0-9]{6,}_[A-Za-z0-9]{16,}`)
 )
 
 // Redact takes passwords and keys out of a text that is about to be shown. Nothing in paidonce puts
@@ -86,5 +88,6 @@ var (
 func Redact(s string) string {
 	s = urlPassword.ReplaceAllString(s, "$1:***@")
 	s = paramPassword.ReplaceAllString(s, "$1***")
+	s = resendKeys.ReplaceAllString(s, "re_***")
 	return signingSecrets.ReplaceAllString(s, "${1}_***")
 }

@@ -55,6 +55,10 @@ func TestRedact(t *testing.T) {
 			"secret whsec_abcDEF123 refused", "secret whsec_*** refused"},
 		"given a stripe key when redacted then only its kind stays": {
 			"key sk_test_51abc refused", "key sk_test_*** refused"},
+		"given a resend key when redacted then only its kind stays": {
+			"key re_AbCd1234_0123456789abcdefABCDEF01 refused", "key re_*** refused"},
+		"given the id of a refund when redacted then nothing changes": {
+			"refunds re_3NvQ5w2eZvKYlo2C0abcdEFg and re_1NvQ5w2eZvKYlo2C", "refunds re_3NvQ5w2eZvKYlo2C0abcdEFg and re_1NvQ5w2eZvKYlo2C"},
 		"given a url without a password when redacted then nothing changes": {
 			"postgres://app@db.example:5432/app?sslmode=disable", "postgres://app@db.example:5432/app?sslmode=disable"},
 	} {

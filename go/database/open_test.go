@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/paidonce/paidonce/go/database"
-	"github.com/paidonce/paidonce/internal/cluster"
-	"github.com/paidonce/paidonce/internal/pgtest"
+	"github.com/paidonce/paidonce/internal/testing/cluster"
+	"github.com/paidonce/paidonce/internal/testing/pgtest"
 )
 
 func open(t *testing.T, url string, o database.Options) *pgxpool.Pool {

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/paidonce/paidonce/go/outbox"
-	"github.com/paidonce/paidonce/internal/duetest"
-	"github.com/paidonce/paidonce/internal/pgtest"
+	"github.com/paidonce/paidonce/internal/testing/duetest"
+	"github.com/paidonce/paidonce/internal/testing/pgtest"
 )
 
 func TestDueWork(t *testing.T) {

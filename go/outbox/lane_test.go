@@ -15,7 +15,7 @@ import (
 	"github.com/paidonce/paidonce/go/outbox"
 	"github.com/paidonce/paidonce/go/outbox/httpsender"
 	"github.com/paidonce/paidonce/go/outbox/resend"
-	"github.com/paidonce/paidonce/internal/pgtest"
+	"github.com/paidonce/paidonce/internal/testing/pgtest"
 )
 
 func TestLanes(t *testing.T) {

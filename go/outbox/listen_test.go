@@ -17,7 +17,7 @@ import (
 
 	"github.com/paidonce/paidonce/go/database"
 	"github.com/paidonce/paidonce/go/outbox"
-	"github.com/paidonce/paidonce/internal/pgtest"
+	"github.com/paidonce/paidonce/internal/testing/pgtest"
 )
 
 const never = time.Hour // a poll interval that no test waits for

@@ -4,7 +4,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/paidonce/paidonce/internal/pgtest"
+	"github.com/paidonce/paidonce/internal/testing/pgtest"
 )
 
 func TestMain(m *testing.M) {

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/paidonce/paidonce/go/webhook"
-	"github.com/paidonce/paidonce/internal/duetest"
-	"github.com/paidonce/paidonce/internal/pgtest"
+	"github.com/paidonce/paidonce/internal/testing/duetest"
+	"github.com/paidonce/paidonce/internal/testing/pgtest"
 )
 
 func TestRunDue(t *testing.T) {

@@ -3,7 +3,7 @@ package webhook_test
 import (
 	"testing"
 
-	"github.com/paidonce/paidonce/internal/pgtest"
+	"github.com/paidonce/paidonce/internal/testing/pgtest"
 )
 
 func TestMain(m *testing.M) { pgtest.MainWithoutLeaks(m) }

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/paidonce/paidonce/go/webhook"
-	"github.com/paidonce/paidonce/internal/stripesign"
+	"github.com/paidonce/paidonce/internal/deliver/stripesign"
 )
 
 // loose fails like a driver that repeats in its error what it was given.

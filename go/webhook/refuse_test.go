@@ -11,7 +11,7 @@ import (
 	stripe "github.com/stripe/stripe-go/v76/webhook"
 
 	"github.com/paidonce/paidonce/go/webhook"
-	"github.com/paidonce/paidonce/internal/stripesign"
+	"github.com/paidonce/paidonce/internal/deliver/stripesign"
 )
 
 const anEvent = `{"id":"evt_1","type":"invoice.paid","data":{"object":{"id":"in_1"}}}`

@@ -11,8 +11,8 @@ import (
 	stripe "github.com/stripe/stripe-go/v76/webhook"
 
 	"github.com/paidonce/paidonce/go/webhook"
-	"github.com/paidonce/paidonce/internal/pgtest"
-	"github.com/paidonce/paidonce/internal/stripesign"
+	"github.com/paidonce/paidonce/internal/deliver/stripesign"
+	"github.com/paidonce/paidonce/internal/testing/pgtest"
 )
 
 func TestSignatures(t *testing.T) {

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/paidonce/paidonce/go/webhook"
-	"github.com/paidonce/paidonce/internal/stripesign"
+	"github.com/paidonce/paidonce/internal/deliver/stripesign"
 )
 
 // unreadable fails the test when somebody reads it.

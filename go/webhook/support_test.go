@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/paidonce/paidonce/go/webhook"
-	"github.com/paidonce/paidonce/internal/stripesign"
+	"github.com/paidonce/paidonce/internal/deliver/stripesign"
 )
 
 const secret = "whsec_test"

@@ -16,9 +16,9 @@ import (
 
 	"github.com/paidonce/paidonce/go/database"
 	"github.com/paidonce/paidonce/go/webhook"
-	"github.com/paidonce/paidonce/internal/cluster"
-	"github.com/paidonce/paidonce/internal/pgtest"
-	"github.com/paidonce/paidonce/internal/stripesign"
+	"github.com/paidonce/paidonce/internal/deliver/stripesign"
+	"github.com/paidonce/paidonce/internal/testing/cluster"
+	"github.com/paidonce/paidonce/internal/testing/pgtest"
 )
 
 func TestDatabaseDown(t *testing.T) {

@@ -18,7 +18,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/paidonce/paidonce/internal/stripesign"
+	"github.com/paidonce/paidonce/internal/deliver/stripesign"
 )
 
 // Options say where and how to deliver.

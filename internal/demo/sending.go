@@ -11,11 +11,11 @@ import (
 
 	"github.com/paidonce/paidonce/go/database"
 	"github.com/paidonce/paidonce/go/outbox"
+	"github.com/paidonce/paidonce/go/outbox/senders"
 	"github.com/paidonce/paidonce/internal/deliver"
-	"github.com/paidonce/paidonce/internal/fakehttp"
-	"github.com/paidonce/paidonce/internal/fakeresend"
-	"github.com/paidonce/paidonce/internal/fakestripe"
-	"github.com/paidonce/paidonce/internal/senders"
+	"github.com/paidonce/paidonce/internal/testing/fakehttp"
+	"github.com/paidonce/paidonce/internal/testing/fakeresend"
+	"github.com/paidonce/paidonce/internal/testing/fakestripe"
 )
 
 const (

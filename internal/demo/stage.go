@@ -14,9 +14,9 @@ import (
 
 	"github.com/paidonce/paidonce/go/database"
 	"github.com/paidonce/paidonce/go/webhook"
-	"github.com/paidonce/paidonce/internal/cluster"
 	"github.com/paidonce/paidonce/internal/migrate"
 	"github.com/paidonce/paidonce/internal/server"
+	"github.com/paidonce/paidonce/internal/testing/cluster"
 )
 
 const (

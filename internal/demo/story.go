@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/paidonce/paidonce/internal/deliver"
-	"github.com/paidonce/paidonce/internal/stripesign"
+	"github.com/paidonce/paidonce/internal/deliver/stripesign"
 )
 
 // atOnce is how often each event is delivered at the same time.

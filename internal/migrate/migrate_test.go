@@ -9,9 +9,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/paidonce/paidonce/internal/cluster"
-	"github.com/paidonce/paidonce/internal/pgtest"
-	"github.com/paidonce/paidonce/internal/schema/dump"
+	"github.com/paidonce/paidonce/internal/testing/cluster"
+	"github.com/paidonce/paidonce/internal/testing/dump"
+	"github.com/paidonce/paidonce/internal/testing/pgtest"
 )
 
 const tables = "select coalesce(string_agg(relname, ' ' order by relname), '') from pg_class where relkind = 'r' and relnamespace = to_regnamespace('paidonce')"

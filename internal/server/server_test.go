@@ -14,8 +14,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/require"
 
-	"github.com/paidonce/paidonce/internal/pgtest"
 	"github.com/paidonce/paidonce/internal/server"
+	"github.com/paidonce/paidonce/internal/testing/pgtest"
 )
 
 func TestMain(m *testing.M) { pgtest.MainWithoutLeaks(m) }

@@ -215,6 +215,45 @@ create policy "only the owner reads deliveries" on paidonce.deliveries for all t
 call paidonce.only_grant('select', 'table paidonce.deliveries', variadic '{}');
 call paidonce.only_grant('usage', 'sequence paidonce.deliveries_delivery_id_seq', variadic '{}');
 
+-- file: sql/27_due_work.sql
+-- What is to be done after the transaction that made it possible: no transaction grows with what waits for it.
+
+create table if not exists paidonce.due_work (
+    marked_at timestamptz not null default clock_timestamp(),
+    next_attempt_at timestamptz not null default clock_timestamp(),
+    done_until timestamptz,
+    due_id bigint generated always as identity,
+    attempts integer not null default 0,
+    kind text not null,
+    subject text not null,
+    done_until_id text,
+    cause text,
+    error text,
+    constraint due_work_pkey primary key (due_id),
+    constraint due_work_kind_is_known check (kind in ('customer', 'price', 'product', 'event', 'purchase')),
+    constraint due_work_attempts_are_counted check (attempts >= 0)
+) with (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.01, autovacuum_vacuum_threshold = 1000);
+
+comment on table paidonce.due_work is 'What became possible and is not done yet: run by paidonce.run_due, one item in a transaction of its own. Empty while everything is done.';
+comment on column paidonce.due_work.marked_at is 'When it was marked as due (UTC).';
+comment on column paidonce.due_work.next_attempt_at is 'Not run before this time (UTC): later after an attempt that found something busy.';
+comment on column paidonce.due_work.done_until is 'Of a customer: parked events created up to then are done (UTC); the first part of how far it has got.';
+comment on column paidonce.due_work.due_id is 'Number of the item.';
+comment on column paidonce.due_work.attempts is 'How often it was tried in vain.';
+comment on column paidonce.due_work.kind is 'customer: its parked events, then its purchases, since its user is known; price or product: paid lines that waited for it; event: one parked event; purchase: one purchase.';
+comment on column paidonce.due_work.subject is 'Id of the customer, price, product, event, or of any object of the purchase.';
+comment on column paidonce.due_work.done_until_id is 'How far it has got: the last event, purchase or invoice that is done; purchases of a customer have a / in front.';
+comment on column paidonce.due_work.cause is 'The event that made it possible; null when a person did.';
+comment on column paidonce.due_work.error is 'Why the last attempt was in vain.';
+
+create index if not exists due_work_next_attempt_at_idx on paidonce.due_work (next_attempt_at, due_id);
+
+alter table paidonce.due_work enable row level security;
+drop policy if exists "only the owner reads due work" on paidonce.due_work;
+create policy "only the owner reads due work" on paidonce.due_work for all to public using (false);
+call paidonce.only_grant('select', 'table paidonce.due_work', variadic '{}');
+call paidonce.only_grant('usage', 'sequence paidonce.due_work_due_id_seq', variadic '{}');
+
 -- file: sql/30_handlers.sql
 -- The registry of effects that run besides the built-in ones. paidonce.on and paidonce.off write it.
 
@@ -1226,7 +1265,7 @@ call paidonce.only_grant('execute', 'function paidonce.enter_credits(text, text,
 -- Arguments: purchase_id; event, the cause, or null.
 -- Returns:   nothing.
 -- Raises:    nothing.
--- Locks:     the ids of the prices and products it reads, shared, by advisory locks of the transaction; then the lines.
+-- Locks:     the lines. The prices and products that it reads are locked, shared, by paidonce.lock_set.
 create or replace function paidonce.fix_line_credits(purchase_id text, event jsonb)
 returns void
 language plpgsql
@@ -1235,18 +1274,6 @@ security invoker
 set search_path = ''
 as $$
 begin
-    -- Whatever makes a price or product known has its id locked: either it waits for this, or this sees it in the next statement.
-    perform pg_advisory_xact_lock_shared(hashtextextended(w.id, 0))
-    from (
-        select distinct k.id
-        from paidonce.purchase_objects as o
-        join paidonce.invoices as n on n.invoice_id = o.object_id and n.status = 'paid'
-        join paidonce.invoice_lines as l on l.invoice_id = n.invoice_id
-        cross join lateral unnest(array[l.price_id, l.product_id]) as k (id)
-        where o.purchase_id = fix_line_credits.purchase_id and l.credits is null and l.price_id is not null and k.id is not null
-        order by 1
-    ) as w;
-
     update paidonce.invoice_lines as l
     set credits = case when l.proration then 0 else paidonce.credits_of_price(l.price_id, l.product_id, l.price_stated, l.stated_credits) end
     from paidonce.purchase_objects as o
@@ -1254,16 +1281,31 @@ begin
     where o.purchase_id = fix_line_credits.purchase_id
         and l.invoice_id = n.invoice_id and l.credits is null and l.price_id is not null;
 
-    perform
-        case when p.price_id is null then paidonce.request_refetch(event, 'price', l.price_id) end,
-        case when d.product_id is null then paidonce.request_refetch(event, 'product', coalesce(l.product_id, p.product_id)) end
-    from paidonce.purchase_objects as o
-    join paidonce.invoices as n on n.invoice_id = o.object_id and n.status = 'paid'
-    join paidonce.invoice_lines as l on l.invoice_id = n.invoice_id
-    left join paidonce.prices as p on p.price_id = l.price_id
-    left join paidonce.products as d on d.product_id = coalesce(l.product_id, p.product_id)
-    where o.purchase_id = fix_line_credits.purchase_id and event is not null
-        and l.credits is null and l.price_id is not null;
+    if event is null or not exists (
+        select
+        from paidonce.purchase_objects as o
+        join paidonce.invoices as n on n.invoice_id = o.object_id and n.status = 'paid'
+        join paidonce.invoice_lines as l on l.invoice_id = n.invoice_id
+        where o.purchase_id = fix_line_credits.purchase_id and l.credits is null and l.price_id is not null
+    ) then
+        return;
+    end if;
+    -- In the order of their keys: events of other purchases may ask for the same ones at this moment.
+    perform paidonce.request_refetch(event, w.object_type, w.object_id)
+    from (
+        select distinct g.object_type, g.object_id
+        from paidonce.purchase_objects as o
+        join paidonce.invoices as n on n.invoice_id = o.object_id and n.status = 'paid'
+        join paidonce.invoice_lines as l on l.invoice_id = n.invoice_id
+        left join paidonce.prices as p on p.price_id = l.price_id
+        left join paidonce.products as d on d.product_id = coalesce(l.product_id, p.product_id)
+        cross join lateral (values
+            ('price', case when p.price_id is null then l.price_id end),
+            ('product', case when d.product_id is null then coalesce(l.product_id, p.product_id) end)
+        ) as g (object_type, object_id)
+        where o.purchase_id = fix_line_credits.purchase_id and l.credits is null and l.price_id is not null and g.object_id is not null
+        order by g.object_id
+    ) as w;
 end
 $$;
 
@@ -1279,7 +1321,7 @@ call paidonce.only_grant('execute', 'function paidonce.fix_line_credits(text, js
 -- Arguments: customer_id, session_id, invoice_id, payment_ids (intents and charges); any may be null.
 -- Returns:   nothing.
 -- Raises:    nothing.
--- Locks:     the rows of the objects and of the purchases they were in, in order of their ids.
+-- Locks:     the rows that it writes; all of them belong to the set that paidonce.lock_set has locked.
 create or replace function paidonce.join_purchase(customer_id text, session_id text, invoice_id text, payment_ids text[])
 returns void
 language plpgsql
@@ -1288,40 +1330,30 @@ security invoker
 set search_path = ''
 as $$
 declare
-    v_ids  pg_catalog.text[];
-    v_from pg_catalog.text[];
-    v_seen pg_catalog.text[];
+    v_ids   constant pg_catalog.text[] := array_remove(array[session_id, invoice_id] || payment_ids, null);
+    v_known bigint;
+    v_bare  boolean;
+    v_from  pg_catalog.text[];
+    v_name  pg_catalog.text;
 begin
-    with named (object_id, kind) as (
-        select session_id, 'session' where session_id is not null
-        union all
-        select invoice_id, 'invoice' where invoice_id is not null
-        union all
-        select p.id, 'payment' from (select distinct unnest(payment_ids)) as p (id) where p.id is not null
-    ),
-    made as (
-        insert into paidonce.purchase_objects as o (object_id, kind, purchase_id, customer_id)
-        select n.object_id, n.kind, n.object_id, join_purchase.customer_id from named as n order by n.object_id
-        on conflict on constraint purchase_objects_pkey do nothing
-    )
-    select array_agg(n.object_id order by n.object_id) into v_ids from named as n;
-
-    -- Lock the objects and the rows that give their purchases their names. A purchase may have been renamed
-    -- while this waited, so look again until nothing moved.
-    loop
-        perform from paidonce.purchase_objects as o
-        where o.object_id = any (v_ids || v_from) order by o.object_id for update;
-
-        select array_agg(distinct o.purchase_id order by o.purchase_id) into v_seen
-        from paidonce.purchase_objects as o where o.object_id = any (v_ids || v_from);
-
-        exit when v_seen is null or v_seen = v_from;
-        v_from := v_seen;
-    end loop;
-
+    if v_ids = '{}' then
+        return;
+    end if;
+    select count(*), bool_or(o.customer_id is null), array_agg(distinct o.purchase_id) into v_known, v_bare, v_from
+    from paidonce.purchase_objects as o where o.object_id = any (v_ids);
+    if v_known = (select count(distinct i.id) from unnest(v_ids) as i (id)) and cardinality(v_from) = 1
+        and (customer_id is null or not v_bare) then
+        return; -- all of it is known
+    end if;
+    select min(i.id) into v_name from unnest(v_ids || v_from) as i (id);
+    insert into paidonce.purchase_objects as o (object_id, kind, purchase_id, customer_id)
+    select i.id, case i.id when session_id then 'session' when invoice_id then 'invoice' else 'payment' end, v_name, join_purchase.customer_id
+    from (select distinct unnest(v_ids)) as i (id)
+    order by i.id
+    on conflict on constraint purchase_objects_pkey do nothing;
     update paidonce.purchase_objects as o
-    set purchase_id = v_from[1], customer_id = coalesce(o.customer_id, join_purchase.customer_id)
-    where (o.purchase_id = any (v_from) and o.purchase_id <> v_from[1])
+    set purchase_id = v_name, customer_id = coalesce(o.customer_id, case when o.object_id = any (v_ids) then join_purchase.customer_id end)
+    where (o.purchase_id = any (v_from) and o.purchase_id <> v_name)
         or (o.object_id = any (v_ids) and o.customer_id is null and join_purchase.customer_id is not null);
 end
 $$;
@@ -1333,11 +1365,11 @@ revoke all on function paidonce.join_purchase(text, text, text, text[]) from pub
 call paidonce.only_grant('execute', 'function paidonce.join_purchase(text, text, text, text[])', variadic '{}');
 
 -- file: functions/credits/price_grants_changed.sql
--- Purpose:   grant what waited, when the mapping table learns of a price.
+-- Purpose:   mark what waited as due, when the mapping table learns of a price.
 -- Arguments: none: a trigger.
 -- Returns:   null.
 -- Raises:    nothing.
--- Locks:     the price's id, as an event about the price would; then as paidonce.resolve_lines.
+-- Locks:     the new row of paidonce.due_work.
 create or replace function paidonce.price_grants_changed()
 returns trigger
 language plpgsql
@@ -1346,14 +1378,15 @@ security invoker
 set search_path = ''
 as $$
 begin
-    perform pg_advisory_xact_lock(hashtextextended(new.price_id, 0));
-    perform paidonce.resolve_lines(null, new.price_id);
+    if new.credits is not null then
+        perform paidonce.mark_due('price', new.price_id, null);
+    end if;
     return null;
 end
 $$;
 
 comment on function paidonce.price_grants_changed() is
-    'Trigger: grants what waited for a price when the mapping table learns of it.';
+    'Trigger: marks what waited for a price as due when the mapping table learns of it.';
 
 revoke all on function paidonce.price_grants_changed() from public;
 call paidonce.only_grant('execute', 'function paidonce.price_grants_changed()', variadic '{}');
@@ -1388,74 +1421,13 @@ comment on function paidonce.request_purchase_link(jsonb, text) is
 revoke all on function paidonce.request_purchase_link(jsonb, text) from public;
 call paidonce.only_grant('execute', 'function paidonce.request_purchase_link(jsonb, text)', variadic '{}');
 
--- file: functions/credits/resolve_lines.sql
--- Purpose:   grant what waited for a price: settle every purchase with a paid line of it that is not fixed yet.
--- Arguments: event, the cause, or null; price_id.
--- Returns:   nothing.
--- Raises:    nothing.
--- Locks:     the customers of those purchases, in order.
-create or replace function paidonce.resolve_lines(event jsonb, price_id text)
-returns void
-language plpgsql
-volatile
-security invoker
-set search_path = ''
-as $$
-begin
-    perform paidonce.settle_purchase(w.invoice_id, event)
-    from (
-        select n.invoice_id
-        from paidonce.invoice_lines as l
-        join paidonce.invoices as n on n.invoice_id = l.invoice_id
-        where l.price_id = resolve_lines.price_id and l.credits is null and n.status = 'paid'
-        group by n.invoice_id, n.customer_id
-        order by n.customer_id, n.invoice_id
-    ) as w;
-end
-$$;
-
-comment on function paidonce.resolve_lines(jsonb, text) is
-    'Grants what waited for a price to become known.';
-
-revoke all on function paidonce.resolve_lines(jsonb, text) from public;
-call paidonce.only_grant('execute', 'function paidonce.resolve_lines(jsonb, text)', variadic '{}');
-
--- file: functions/credits/settle_customer.sql
--- Purpose:   settle every purchase of a customer: its user has just become known.
--- Arguments: customer_id; event, the cause, or null.
--- Returns:   nothing.
--- Raises:    nothing.
--- Locks:     the ledger.
-create or replace function paidonce.settle_customer(customer_id text, event jsonb)
-returns void
-language plpgsql
-volatile
-security invoker
-set search_path = ''
-as $$
-begin
-    perform paidonce.settle_purchase(w.purchase_id, event)
-    from (
-        select distinct o.purchase_id from paidonce.purchase_objects as o
-        where o.customer_id = settle_customer.customer_id
-        order by 1
-    ) as w;
-end
-$$;
-
-comment on function paidonce.settle_customer(text, jsonb) is
-    'Settles every purchase of a customer.';
-
-revoke all on function paidonce.settle_customer(text, jsonb) from public;
-call paidonce.only_grant('execute', 'function paidonce.settle_customer(text, jsonb)', variadic '{}');
-
 -- file: functions/credits/settle_purchase.sql
 -- Purpose:   write into the ledger what is missing so that it says what the facts imply: grants, and what refunds and disputes take back.
 --            It computes the total that must now be and writes the difference, so it may run at any time and any number of times.
 -- Arguments: object_id, any object of the purchase; event, the cause, or null.
 -- Returns:   nothing.
 -- Raises:    PO404 when credits are due to a customer that has no user yet and the event is what grants them: it is parked.
--- Locks:     the purchase's customer, then the ledger by what it writes.
+-- Locks:     the ledger by what it writes; the purchase is locked by paidonce.lock_set.
 create or replace function paidonce.settle_purchase(object_id text, event jsonb)
 returns void
 language plpgsql
@@ -1474,11 +1446,22 @@ begin
         return;
     end if;
 
-    -- A refund names no customer: it becomes known here. For all others the lock is already had.
-    perform from paidonce.customers as c
-    where c.customer_id in (select o.customer_id from paidonce.purchase_objects as o where o.purchase_id = v_purchase)
-    order by c.customer_id for update;
-
+    -- Nothing can be due where nothing was paid for yet and nothing was ever entered.
+    if not exists (
+        select
+        from paidonce.purchase_objects as o
+        left join paidonce.invoices as n on n.invoice_id = o.object_id
+        left join paidonce.checkout_sessions as s on s.session_id = o.object_id
+        left join paidonce.payments as y on y.payment_id = o.object_id
+        where o.purchase_id = v_purchase and (n.status = 'paid' or s.credits is not null or y.credits is not null)
+    ) and not exists (
+        select
+        from paidonce.purchase_objects as o
+        join paidonce.credit_entries as e on e.purchase_id = o.object_id
+        where o.purchase_id = v_purchase
+    ) then
+        return;
+    end if;
     perform paidonce.fix_line_credits(v_purchase, event);
     select * into v_target from paidonce.credit_targets as t where t.purchase_id = v_purchase;
 
@@ -1524,7 +1507,7 @@ call paidonce.only_grant('execute', 'function paidonce.settle_purchase(text, jso
 -- Returns:   the balance afterwards. The same key again takes nothing and returns the balance as it is.
 -- Raises:    PO402 when the balance is too small; 22023 when an argument is missing or the key was used for another amount; 40001 under a
 --            stricter isolation level than read committed.
--- Locks:     the user's spending, until the end of the transaction.
+-- Locks:     the user, until the end of the transaction: all that changes the balance holds that lock.
 create or replace function paidonce.spend_credits(user_id text, amount bigint, key text)
 returns bigint
 language plpgsql
@@ -1544,7 +1527,7 @@ begin
         raise exception 'spend_credits needs a user, a positive amount and a key of 1 to 200 characters'
             using errcode = 'invalid_parameter_value';
     end if;
-    perform pg_advisory_xact_lock(hashtextextended('paidonce.spend_credits:' || user_id, 0));
+    perform paidonce.lock_set('{}', '{}', array[user_id], '{}');
 
     select coalesce(sum(b.balance), 0) into v_balance from paidonce.credit_balances as b where b.user_id = spend_credits.user_id;
     select -sum(e.amount) into v_spent from paidonce.credit_entries as e
@@ -1583,14 +1566,285 @@ comment on function paidonce.spend_credits(text, bigint, text) is
 revoke all on function paidonce.spend_credits(text, bigint, text) from public;
 call paidonce.only_grant('execute', 'function paidonce.spend_credits(text, bigint, text)', 'service_role');
 
--- file: functions/events/ignore_reason.sql
--- Purpose:   say why an event has no business here.
--- Arguments: event; handlers, the registered functions that would run for it.
--- Returns:   the reason as a sentence, or null when the event is to be processed.
+-- file: functions/due/mark_due.sql
+-- Purpose:   mark what has become possible, to be done after this transaction by paidonce.run_due.
+-- Arguments: kind and subject, as in paidonce.due_work; cause, the event that made it possible, or null.
+-- Returns:   nothing. Marking twice does no harm: what is done already is found done.
+-- Raises:    23514 when the kind is unknown.
+-- Locks:     the new row.
+create or replace function paidonce.mark_due(kind text, subject text, cause text)
+returns void
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+begin
+    insert into paidonce.due_work (kind, subject, cause) values (mark_due.kind, mark_due.subject, mark_due.cause);
+    perform paidonce.notify_outbox();
+end
+$$;
+
+comment on function paidonce.mark_due(text, text, text) is
+    'Marks what has become possible as due.';
+
+revoke all on function paidonce.mark_due(text, text, text) from public;
+call paidonce.only_grant('execute', 'function paidonce.mark_due(text, text, text)', variadic '{}');
+
+-- file: functions/due/next_due.sql
+-- Purpose:   find the next thing to do of an item: of a customer its parked events, oldest first, then its purchases; of a price the
+--            invoices with paid lines that waited for it.
+-- Arguments: item.
+-- Returns:   kind event or purchase, its subject, and how far the item has got with it; an event or purchase by itself is returned as it is;
+--            kind null when nothing is left.
 -- Raises:    nothing.
 -- Locks:     nothing.
-create or replace function paidonce.ignore_reason(event jsonb, handlers text[])
-returns text
+create or replace function paidonce.next_due(item paidonce.due_work)
+returns paidonce.due_work
+language plpgsql
+stable
+security invoker
+set search_path = ''
+as $$
+declare
+    v_next paidonce.due_work := item;
+begin
+    if item.kind in ('event', 'purchase') then
+        return item;
+    end if;
+    v_next.kind := null;
+    if item.kind = 'customer' and coalesce(item.done_until_id, '') not like '/%' then
+        select 'event', e.event_id, coalesce(e.created, 'infinity'), e.event_id
+        into v_next.kind, v_next.subject, v_next.done_until, v_next.done_until_id
+        from paidonce.events as e
+        where e.customer_id = item.subject and e.status = 'parked'
+            and (coalesce(e.created, 'infinity'), e.event_id) > (coalesce(item.done_until, '-infinity'), coalesce(item.done_until_id, ''))
+        order by coalesce(e.created, 'infinity'), e.event_id
+        limit 1;
+    end if;
+    if item.kind = 'customer' and v_next.kind is null then
+        select 'purchase', min(o.purchase_id), '/' || min(o.purchase_id)
+        into v_next.kind, v_next.subject, v_next.done_until_id
+        from paidonce.purchase_objects as o
+        where o.customer_id = item.subject and '/' || o.purchase_id > coalesce(substring(item.done_until_id from '^/.*'), '/')
+        having min(o.purchase_id) is not null;
+    elsif item.kind = 'price' then
+        select 'purchase', n.invoice_id, n.invoice_id
+        into v_next.kind, v_next.subject, v_next.done_until_id
+        from paidonce.invoice_lines as l
+        join paidonce.invoices as n on n.invoice_id = l.invoice_id
+        where l.credits is null and n.status = 'paid' and l.invoice_id > coalesce(item.done_until_id, '')
+            and l.price_id = item.subject
+        order by l.invoice_id
+        limit 1;
+    end if;
+    return v_next;
+end
+$$;
+
+comment on function paidonce.next_due(paidonce.due_work) is
+    'The next event or purchase that an item of due work is about.';
+
+revoke all on function paidonce.next_due(paidonce.due_work) from public;
+call paidonce.only_grant('execute', 'function paidonce.next_due(paidonce.due_work)', variadic '{}');
+
+-- file: functions/due/put_off.sql
+-- Purpose:   keep due what could not be done now, so that it holds up nothing else. Of a customer or a price only what was tried is put off, as an
+--            item of its own, and the rest goes on behind it.
+-- Arguments: item; error, why it could not be done.
+-- Returns:   nothing.
+-- Raises:    nothing.
+-- Locks:     the item's row, which the caller has.
+create or replace function paidonce.put_off(item paidonce.due_work, error text)
+returns void
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+    v_next paidonce.due_work;
+begin
+    v_next := paidonce.next_due(item);
+    if v_next.kind is not null and v_next.kind <> item.kind then
+        insert into paidonce.due_work (kind, subject, cause, attempts, next_attempt_at, error)
+        values (v_next.kind, v_next.subject, item.cause, 1, clock_timestamp() + interval '1 second', put_off.error);
+        update paidonce.due_work as d
+        set done_until = v_next.done_until, done_until_id = v_next.done_until_id, next_attempt_at = clock_timestamp()
+        where d.due_id = item.due_id;
+        return;
+    end if;
+    update paidonce.due_work as d
+    set attempts = d.attempts + 1, error = put_off.error,
+        next_attempt_at = clock_timestamp() + least(power(2, least(d.attempts, 10)), 300) * interval '1 second'
+    where d.due_id = item.due_id;
+end
+$$;
+
+comment on function paidonce.put_off(paidonce.due_work, text) is
+    'Keeps due what could not be done now, behind what can.';
+
+revoke all on function paidonce.put_off(paidonce.due_work, text) from public;
+call paidonce.only_grant('execute', 'function paidonce.put_off(paidonce.due_work, text)', variadic '{}');
+
+-- file: functions/due/run_due.sql
+-- Purpose:   do what is due: parked events and purchases of customers whose user became known, purchases that waited for a price.
+--            A function cannot commit, so call it with 1 and loop: each item is then a transaction of its own. With a larger limit it waits for no
+--            lock once it holds those of an item: what is busy is passed over and stays due.
+-- Arguments: limit, how many items at most.
+-- Returns:   how many were run; 0 when nothing is due at the moment, or all of it is busy.
+-- Raises:    22023 when the limit is not above zero; 40001 under a stricter isolation level than read committed.
+-- Locks:     the items' rows, passing over those that others have; then as the items do (see paidonce.lock_set). An item that cannot be run now
+--            is put off, a little longer each time, and holds up no other.
+create or replace function paidonce.run_due("limit" integer)
+returns integer
+language plpgsql
+volatile
+security definer
+set search_path = ''
+set lock_timeout = '3s'
+as $$
+declare
+    v_item   paidonce.due_work;
+    v_ran    integer := 0;
+    v_tried  bigint[] := '{}';
+    v_error  pg_catalog.text;
+begin
+    perform paidonce.require_read_committed();
+    if coalesce("limit", 0) < 1 then
+        raise exception 'run_due needs a limit above zero' using errcode = 'invalid_parameter_value';
+    end if;
+    while v_ran < "limit" and cardinality(v_tried) < "limit" + 10 loop
+        select d.* into v_item
+        from paidonce.due_work as d
+        where d.next_attempt_at <= clock_timestamp() and d.due_id <> all (v_tried)
+        order by d.next_attempt_at, d.due_id
+        limit 1
+        for update skip locked;
+        exit when not found;
+        begin
+            perform paidonce.run_due_item(v_item, case when v_ran > 0 then '1ms' when v_tried = '{}' then '3s' else '200ms' end);
+            v_ran := v_ran + 1;
+        exception
+            when others then
+                -- Busy, for the most part. Its locks are given back, and others may be run before it is tried again.
+                get stacked diagnostics v_error = message_text;
+                v_tried := v_tried || v_item.due_id;
+                if v_ran = 0 then
+                    perform paidonce.put_off(v_item, v_error);
+                end if;
+        end;
+    end loop;
+    return v_ran;
+end
+$$;
+
+comment on function paidonce.run_due(integer) is
+    'Does what is due, and returns how many items it ran; call it with 1 in a loop until it returns 0.';
+
+revoke all on function paidonce.run_due(integer) from public;
+call paidonce.only_grant('execute', 'function paidonce.run_due(integer)', 'service_role', 'paidonce_worker');
+
+-- file: functions/due/run_due_item.sql
+-- Purpose:   do one step of what is due: one parked event, or one purchase; and note how far its item has got.
+-- Arguments: item; patience, how long to wait for a lock.
+-- Returns:   nothing. The item's row is deleted once nothing of it is left.
+-- Raises:    what makes a whole delivery try again (see handle_stripe_event). An event that fails is kept as failed.
+-- Locks:     as an event does, or as all that belongs to the purchase (see paidonce.lock_set).
+create or replace function paidonce.run_due_item(item paidonce.due_work, patience text)
+returns void
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+set lock_timeout = '3s'
+as $$
+declare
+    v_next    paidonce.due_work;
+    v_payload pg_catalog.jsonb;
+begin
+    perform set_config('lock_timeout', patience, true);
+    if item.kind in ('price', 'product') and item.done_until_id is null then
+        perform paidonce.wait_for_readers(item.subject);
+    end if;
+    if item.kind = 'product' then
+        -- Lines wait by price.
+        insert into paidonce.due_work (kind, subject, cause)
+        select distinct 'price', l.price_id, item.cause
+        from paidonce.invoice_lines as l
+        left join paidonce.prices as p on p.price_id = l.price_id
+        where l.credits is null and l.price_id is not null and coalesce(l.product_id, p.product_id) = item.subject;
+        delete from paidonce.due_work as d where d.due_id = item.due_id;
+        return;
+    end if;
+    v_next := paidonce.next_due(item);
+    if v_next.kind = 'event' then
+        select e.payload into v_payload from paidonce.events as e where e.event_id = v_next.subject and e.status = 'parked';
+        if found then
+            perform public.handle_stripe_event(
+                v_payload || jsonb_build_object('paidonce', jsonb_build_object('source', 'link', 'patience', patience))
+            );
+        end if;
+    elsif v_next.kind = 'purchase' then
+        perform paidonce.lock_set(array[v_next.subject], '{}', '{}', '{}');
+        perform paidonce.settle_purchase(v_next.subject, case when item.cause is not null then jsonb_build_object('id', item.cause) end);
+    end if;
+    if v_next.kind is null or v_next.kind = item.kind then
+        delete from paidonce.due_work as d where d.due_id = item.due_id;
+    else
+        -- Behind what else is due, so that none of many waits for all of one.
+        update paidonce.due_work as d
+        set done_until = v_next.done_until, done_until_id = v_next.done_until_id, next_attempt_at = clock_timestamp()
+        where d.due_id = item.due_id;
+    end if;
+end
+$$;
+
+comment on function paidonce.run_due_item(paidonce.due_work, text) is
+    'Does one step of what is due: one parked event, or one purchase.';
+
+revoke all on function paidonce.run_due_item(paidonce.due_work, text) from public;
+call paidonce.only_grant('execute', 'function paidonce.run_due_item(paidonce.due_work, text)', variadic '{}');
+
+-- file: functions/due/wait_for_readers.sql
+-- Purpose:   wait until nobody is settling a purchase by what was known of a price or product before. Whoever reads its worth holds its id,
+--            shared, until the end; who begins after this reads what is known now.
+-- Arguments: goods_id, a price or product.
+-- Returns:   nothing.
+-- Raises:    55P03 when that takes longer than lock_timeout.
+-- Locks:     the id, only for a moment: kept, it would be a lock before those of the purchases that come next.
+create or replace function paidonce.wait_for_readers(goods_id text)
+returns void
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+begin
+    perform pg_advisory_xact_lock(hashtextextended(goods_id, 0));
+    raise exception using errcode = 'PO000';
+exception
+    when sqlstate 'PO000' then
+        null; -- leaving the block by an error has given the lock back
+end
+$$;
+
+comment on function paidonce.wait_for_readers(text) is
+    'Waits until nobody is settling a purchase by what was known of a price or product before.';
+
+revoke all on function paidonce.wait_for_readers(text) from public;
+call paidonce.only_grant('execute', 'function paidonce.wait_for_readers(text)', variadic '{}');
+
+-- file: functions/events/admit.sql
+-- Purpose:   say whether an event has business here and what would run for it: the one look at the settings and the registry per event.
+-- Arguments: event_type; livemode and account of the event.
+-- Returns:   refusal, why it is to be ignored as a sentence, or null; handlers, the quoted names of the registered functions in the order in
+--            which they run, each once; metadata_key, where metadata names a user.
+-- Raises:    nothing.
+-- Locks:     nothing.
+create or replace function paidonce.admit(event_type text, livemode boolean, account text,
+    out refusal text, out handlers text[], out metadata_key text)
+returns record
 language plpgsql
 stable
 security invoker
@@ -1600,76 +1854,34 @@ declare
     v_livemode boolean;
     v_account  pg_catalog.text;
 begin
-    select s.livemode, s.account into v_livemode, v_account from paidonce.settings as s;
-
-    if v_livemode is distinct from paidonce.read_flag(event -> 'livemode') and v_livemode is not null then
-        return format('livemode is %s, this installation accepts %s', coalesce(event ->> 'livemode', 'missing'), case when v_livemode then 'true' else 'false' end);
-    end if;
-    if v_account is distinct from paidonce.read_account(event) and v_account is not null then
-        return format('account is %s, this installation accepts %s', coalesce(paidonce.read_account(event), 'missing'), v_account);
-    end if;
-    if paidonce.projection_of(event ->> 'type') is null and cardinality(handlers) = 0 then
-        return format('no handler for %s', event ->> 'type');
-    end if;
-    return null;
-end
-$$;
-
-comment on function paidonce.ignore_reason(jsonb, text[]) is
-    'Why an event is ignored here (livemode, account, no handler), or null.';
-
-revoke all on function paidonce.ignore_reason(jsonb, text[]) from public;
-call paidonce.only_grant('execute', 'function paidonce.ignore_reason(jsonb, text[])', variadic '{}');
-
--- file: functions/events/lock_subject.sql
--- Purpose:   serialise the events that touch each other, before any effect reads. The one order of locks is customer, then object,
---            then ledger; this takes the first two.
--- Arguments: event.
--- Returns:   nothing.
--- Raises:    55P03 when a lock is not had within lock_timeout.
--- Locks:     the event's customer row, made if missing; then the object, by an advisory lock of the transaction, since its row may not be
---            there yet. A refund or dispute names no customer: where its payment's customer is known, that one is locked.
-create or replace function paidonce.lock_subject(event jsonb)
-returns void
-language plpgsql
-volatile
-security invoker
-set search_path = ''
-as $$
-declare
-    v_object   constant pg_catalog.jsonb := paidonce.read_object(event);
-    v_id       constant pg_catalog.text := paidonce.read_object_id(v_object);
-    v_customer pg_catalog.text := paidonce.read_customer_id(v_object);
-begin
-    if v_customer is null and coalesce(
-        paidonce.projection_of(event ->> 'type'), paidonce.projection_of_object(v_object ->> 'object')
-    ) in ('refund', 'dispute', 'payment') then
-        select min(o.customer_id) into v_customer
-        from paidonce.purchase_objects as o
-        where o.object_id = any (paidonce.read_payment_ids(v_object));
-    end if;
-
-    if v_customer is not null then
-        perform from paidonce.customers as c where c.customer_id = v_customer for update;
-        if not found then
-            insert into paidonce.customers (customer_id, account, livemode)
-            values (v_customer, paidonce.read_account(event), paidonce.read_flag(event -> 'livemode'))
-            on conflict (customer_id) do nothing;
-            perform from paidonce.customers as c where c.customer_id = v_customer for update;
-        end if;
-    end if;
-
-    if v_id is not null and v_id is distinct from v_customer then
-        perform pg_advisory_xact_lock(hashtextextended(v_id, 0));
+    select s.livemode, s.account, s.user_id_metadata_key,
+        array(
+            select h.function_name
+            from paidonce.handlers as h
+            where h.enabled
+                and (h.event_type in (admit.event_type, '*')
+                    or (h.event_type like '%.*' and starts_with(admit.event_type, rtrim(h.event_type, '*'))))
+            group by h.function_name
+            order by min(h.position), h.function_name
+        )
+    into v_livemode, v_account, metadata_key, handlers
+    from paidonce.settings as s;
+    if v_livemode is distinct from admit.livemode and v_livemode is not null then
+        refusal := format('livemode is %s, this installation accepts %s',
+            case admit.livemode when true then 'true' when false then 'false' else 'missing' end, case when v_livemode then 'true' else 'false' end);
+    elsif v_account is distinct from admit.account and v_account is not null then
+        refusal := format('account is %s, this installation accepts %s', coalesce(admit.account, 'missing'), v_account);
+    elsif handlers = '{}' and paidonce.projection_of(event_type) is null then
+        refusal := format('no handler for %s', event_type);
     end if;
 end
 $$;
 
-comment on function paidonce.lock_subject(jsonb) is
-    'Locks the customer an event is about and its object, until the end of the transaction.';
+comment on function paidonce.admit(text, boolean, text) is
+    'Whether an event has business here (livemode, account, a handler), and which effects run for it.';
 
-revoke all on function paidonce.lock_subject(jsonb) from public;
-call paidonce.only_grant('execute', 'function paidonce.lock_subject(jsonb)', variadic '{}');
+revoke all on function paidonce.admit(text, boolean, text) from public;
+call paidonce.only_grant('execute', 'function paidonce.admit(text, boolean, text)', variadic '{}');
 
 -- file: functions/events/replay.sql
 -- Purpose:   run a stored event again, from its stored payload, through the same function as a delivery.
@@ -1745,38 +1957,6 @@ comment on function paidonce.require_read_committed() is
 
 revoke all on function paidonce.require_read_committed() from public;
 call paidonce.only_grant('execute', 'function paidonce.require_read_committed()', variadic '{}');
-
--- file: functions/handlers/handlers_for.sql
--- Purpose:   find the registered effects of an event type, in the order in which they run.
--- Arguments: event_type.
--- Returns:   quoted, qualified function names; each once, however many of its patterns match; empty if none.
--- Raises:    nothing.
--- Locks:     nothing.
-create or replace function paidonce.handlers_for(event_type text)
-returns text[]
-language plpgsql
-stable
-security invoker
-set search_path = ''
-as $$
-begin
-    return array(
-        select h.function_name
-        from paidonce.handlers as h
-        where h.enabled
-            and (h.event_type in (handlers_for.event_type, '*')
-                or (h.event_type like '%.*' and starts_with(handlers_for.event_type, rtrim(h.event_type, '*'))))
-        group by h.function_name
-        order by min(h.position), h.function_name
-    );
-end
-$$;
-
-comment on function paidonce.handlers_for(text) is
-    'The functions registered for an event type, in the order in which they run.';
-
-revoke all on function paidonce.handlers_for(text) from public;
-call paidonce.only_grant('execute', 'function paidonce.handlers_for(text)', variadic '{}');
 
 -- file: functions/handlers/off.sql
 -- Purpose:   stop running an effect for a type of event.
@@ -1876,10 +2056,6 @@ as $$
 declare
     v_handler pg_catalog.text;
 begin
-    if cardinality(handlers) = 0 then
-        return;
-    end if;
-
     -- Postgres looks for types in the session's temporary schema first. A caller with a type named text of its own there would
     -- have every effect that declares a text run the caller's code with the owner's rights.
     if pg_my_temp_schema() <> 0 and exists (
@@ -1913,11 +2089,11 @@ call paidonce.only_grant('execute', 'function paidonce.run_handlers(text[], json
 
 -- file: functions/link/link.sql
 -- Purpose:   give a customer its user. The first link wins; another user named later changes nothing and is kept in link_conflicts.
---            The first link also settles the customer's purchases and runs its parked events.
+--            What waited for the first link, parked events and purchases, is due after it: see paidonce.run_due.
 -- Arguments: customer_id, user_id (a null or blank one links nothing); event_id, the cause, or null when it is a person.
 -- Returns:   true when the customer belongs to that user now.
 -- Raises:    nothing.
--- Locks:     the customer's row, made if missing.
+-- Locks:     the customer's row, which paidonce.lock_set has locked and made.
 create or replace function paidonce.link(customer_id text, user_id text, event_id text)
 returns boolean
 language plpgsql
@@ -1932,15 +2108,15 @@ begin
         return false;
     end if;
 
-    insert into paidonce.customers as c (customer_id) values (link.customer_id) on conflict on constraint customers_pkey do nothing;
-    select c.user_id into v_owner from paidonce.customers as c where c.customer_id = link.customer_id for update;
-
+    select c.user_id into v_owner from paidonce.customers as c where c.customer_id = link.customer_id;
     if v_owner is null then
         update paidonce.customers as c
         set user_id = link.user_id, linked_at = clock_timestamp(), link_event = link.event_id
         where c.customer_id = link.customer_id;
-        perform paidonce.settle_customer(link.customer_id, case when event_id is not null then jsonb_build_object('id', event_id) end);
-        perform paidonce.run_parked(link.customer_id);
+        if exists (select from paidonce.events as e where e.customer_id = link.customer_id and e.status = 'parked')
+            or exists (select from paidonce.purchase_objects as o where o.customer_id = link.customer_id) then
+            perform paidonce.mark_due('customer', link.customer_id, link.event_id);
+        end if;
     elsif v_owner <> user_id then
         insert into paidonce.link_conflicts as l (customer_id, user_id, event_id)
         values (link.customer_id, link.user_id, link.event_id)
@@ -1963,7 +2139,7 @@ call paidonce.only_grant('execute', 'function paidonce.link(text, text, text)', 
 -- Returns:   true when the customer belongs to that user now; false, with a warning, when it already had another:
 --            the first link wins and the contradiction is kept in paidonce.link_conflicts.
 -- Raises:    22023 when an argument is missing; 40001 under a stricter isolation level than read committed.
--- Locks:     the customer's row.
+-- Locks:     the customer's row and the user (see paidonce.lock_set). What waited for the link is run afterwards, by paidonce.run_due.
 create or replace function paidonce.link_customer(customer_id text, user_id text)
 returns boolean
 language plpgsql
@@ -1977,6 +2153,7 @@ begin
         raise exception 'link_customer needs a customer id and a user id'
             using errcode = 'invalid_parameter_value';
     end if;
+    perform paidonce.lock_set('{}', array[customer_id], array[user_id], '{}');
     if paidonce.link(customer_id, user_id, null) then
         return true;
     end if;
@@ -1987,7 +2164,7 @@ end
 $$;
 
 comment on function paidonce.link_customer(text, text) is
-    'Links a customer to your user and runs its parked events. The first link wins; returns whether the customer is that user''s.';
+    'Links a customer to your user; what waited for it is due then. The first link wins; returns whether the customer is that user''s.';
 
 revoke all on function paidonce.link_customer(text, text) from public;
 call paidonce.only_grant('execute', 'function paidonce.link_customer(text, text)', 'service_role');
@@ -2006,11 +2183,13 @@ security invoker
 set search_path = ''
 as $$
 begin
-    perform paidonce.link(
-        link_from_metadata.customer_id,
-        paidonce.read_metadata(object, (select s.user_id_metadata_key from paidonce.settings as s)),
-        event ->> 'id'
-    );
+    if jsonb_typeof(object -> 'metadata') = 'object' and object -> 'metadata' <> '{}' then
+        perform paidonce.link(
+            link_from_metadata.customer_id,
+            nullif(btrim(object -> 'metadata' ->> (select s.user_id_metadata_key from paidonce.settings as s)), ''),
+            event ->> 'id'
+        );
+    end if;
 end
 $$;
 
@@ -2020,14 +2199,13 @@ comment on function paidonce.link_from_metadata(jsonb, jsonb, text) is
 revoke all on function paidonce.link_from_metadata(jsonb, jsonb, text) from public;
 call paidonce.only_grant('execute', 'function paidonce.link_from_metadata(jsonb, jsonb, text)', variadic '{}');
 
--- file: functions/link/run_parked.sql
--- Purpose:   run the parked events of a customer, oldest first.
--- Arguments: customer_id.
+-- file: functions/lock/lock_event.sql
+-- Purpose:   take every lock that an event or a snapshot needs, before any effect reads: see paidonce.lock_set.
+-- Arguments: event; object, what it is about; customer_id, whom the object names, or null; metadata_key, where its metadata names a user.
 -- Returns:   nothing.
--- Raises:    what makes a whole delivery try again (see handle_stripe_event). An event that fails is kept as failed.
--- Locks:     the events' rows. One that is being delivered at this moment is passed over: it waits for the
---            customer and will see the link itself.
-create or replace function paidonce.run_parked(customer_id text)
+-- Raises:    55P03 when a lock is not had within lock_timeout.
+-- Locks:     the set of all that the event names.
+create or replace function paidonce.lock_event(event jsonb, object jsonb, customer_id text, metadata_key text)
 returns void
 language plpgsql
 volatile
@@ -2035,25 +2213,151 @@ security invoker
 set search_path = ''
 as $$
 declare
-    v_event pg_catalog.jsonb;
+    v_ids   pg_catalog.text[];
+    v_goods pg_catalog.text[] := '{}';
 begin
-    for v_event in
-        select e.payload
-        from paidonce.events as e
-        where e.customer_id = run_parked.customer_id and e.status = 'parked'
-        order by e.created, e.event_id
-        for update skip locked
+    if object ->> 'object' in ('subscription', 'customer', 'price', 'product', 'plan') then
+        v_ids := array[object ->> 'id']; -- nothing that they name is of a purchase that they change
+    else
+        v_ids := paidonce.read_named_ids(object);
+        v_goods := paidonce.read_line_goods(object);
+    end if;
+    perform paidonce.lock_set(
+        v_ids,
+        array_remove(array[lock_event.customer_id], null),
+        array_remove(array[nullif(object ->> 'client_reference_id', ''), nullif(btrim(object #>> array['metadata', metadata_key]), '')], null),
+        v_goods,
+        coalesce(event ->> 'account', event ->> 'context'),
+        case jsonb_typeof(event -> 'livemode') when 'boolean' then (event -> 'livemode')::boolean end
+    );
+end
+$$;
+
+comment on function paidonce.lock_event(jsonb, jsonb, text, text) is
+    'Takes every lock that an event needs, in the one order of locks.';
+
+revoke all on function paidonce.lock_event(jsonb, jsonb, text, text) from public;
+call paidonce.only_grant('execute', 'function paidonce.lock_event(jsonb, jsonb, text, text)', variadic '{}');
+
+-- file: functions/lock/lock_set.sql
+-- Purpose:   serialise whatever touches one purchase, one customer or one user: the one place where locks are taken. The set is looked up, locked
+--            in the one order, and looked up again; if it has grown meanwhile, all of it is given back and the larger one is taken. So nothing
+--            ever waits for a lock that comes before one it holds, and no circle of waits can close. Nothing later in the transaction locks
+--            outside the set; what else can be waited for is only a unique key, and those are written in the order of their keys.
+-- Arguments: ids of objects; customers, their ids; users, their ids; goods, prices and products whose worth will be read; account and livemode of
+--            customers that have to be made.
+-- Returns:   nothing.
+-- Raises:    55P03 when a lock is not had within lock_timeout.
+-- Locks:     advisory locks of the transaction, in the order of their numbers: the ids, the other objects of their purchases, and users;
+--            shared, prices and products. Then the customers' rows, made if missing, in the order of their ids.
+create or replace function paidonce.lock_set(ids text[], customers text[], users text[], goods text[], account text default null, livemode boolean default null)
+returns void
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+    v_set    pg_catalog.record;
+    v_again  pg_catalog.record;
+    v_locked bigint;
+begin
+    v_set := paidonce.lock_set_of(ids, customers, users, goods);
     loop
-        perform public.handle_stripe_event(v_event || '{"paidonce": {"source": "link"}}');
+        begin
+            perform case when k.shared then pg_advisory_xact_lock_shared(k.key) else pg_advisory_xact_lock(k.key) end
+            from (
+                select e.key, false as shared from unnest(v_set.exclusive) as e (key)
+                union all
+                select s.key, true from unnest(v_set.shared) as s (key) where s.key <> all (v_set.exclusive)
+                order by 1
+            ) as k;
+            perform from paidonce.customers as c where c.customer_id = any (v_set.customer_ids) order by c.customer_id for update;
+            get diagnostics v_locked = row_count;
+            if v_locked < cardinality(v_set.customer_ids) then
+                insert into paidonce.customers (customer_id, account, livemode)
+                select m.id, lock_set.account, lock_set.livemode from unnest(v_set.customer_ids) as m (id) order by m.id
+                on conflict on constraint customers_pkey do nothing;
+                perform from paidonce.customers as c where c.customer_id = any (v_set.customer_ids) order by c.customer_id for update;
+            end if;
+            v_again := paidonce.lock_set_of(ids, customers, users, goods);
+            if v_again.exclusive <@ v_set.exclusive and v_again.shared <@ (v_set.exclusive || v_set.shared)
+                and v_again.customer_ids <@ v_set.customer_ids then
+                return;
+            end if;
+            raise exception using errcode = 'PO001';
+        exception
+            when sqlstate 'PO001' then
+                v_set := v_again; -- leaving the block by an error has given everything back
+        end;
     end loop;
 end
 $$;
 
-comment on function paidonce.run_parked(text) is
-    'Runs the parked events of a customer, oldest first.';
+comment on function paidonce.lock_set(text[], text[], text[], text[], text, boolean) is
+    'Takes every lock that a change of these objects, customers and users needs, in the one order of locks.';
 
-revoke all on function paidonce.run_parked(text) from public;
-call paidonce.only_grant('execute', 'function paidonce.run_parked(text)', variadic '{}');
+revoke all on function paidonce.lock_set(text[], text[], text[], text[], text, boolean) from public;
+call paidonce.only_grant('execute', 'function paidonce.lock_set(text[], text[], text[], text[], text, boolean)', variadic '{}');
+
+-- file: functions/lock/lock_set_of.sql
+-- Purpose:   say what belongs together with some objects, customers and users, by the facts that are stored now.
+-- Arguments: as paidonce.lock_set.
+-- Returns:   exclusive and shared, numbers of advisory locks; customer_ids, in order.
+-- Raises:    nothing.
+-- Locks:     nothing.
+create or replace function paidonce.lock_set_of(ids text[], customers text[], users text[], goods text[],
+    out exclusive bigint[], out shared bigint[], out customer_ids text[])
+returns record
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+    v_objects pg_catalog.text[];
+    v_users   pg_catalog.text[] := users;
+    v_goods   pg_catalog.text[] := goods;
+begin
+    customer_ids := customers;
+    select array_agg(o.object_id), array_agg(o.customer_id) filter (where o.customer_id is not null)
+    into v_objects, customer_ids
+    from paidonce.purchase_objects as o
+    where o.purchase_id in (select n.purchase_id from paidonce.purchase_objects as n where n.object_id = any (ids));
+    customer_ids := array(select distinct c.id from unnest(customer_ids || customers) as c (id) where c.id is not null order by 1);
+    if v_objects is not null then
+        v_users := v_users || array(
+            select s.user_id from paidonce.checkout_sessions as s where s.session_id = any (v_objects) and s.user_id is not null
+            union all
+            select p.user_id from paidonce.payments as p where p.payment_id = any (v_objects) and p.user_id is not null
+        );
+        v_goods := v_goods || array(
+            select g.id
+            from paidonce.invoice_lines as l
+            cross join lateral (values (l.price_id), (l.product_id)) as g (id)
+            where l.invoice_id = any (v_objects) and l.credits is null and g.id is not null
+        );
+    end if;
+    v_users := v_users || array(
+        select c.user_id from paidonce.customers as c where c.customer_id = any (lock_set_of.customer_ids) and c.user_id is not null
+    );
+    if v_goods <> '{}' then
+        v_goods := v_goods || array(select p.product_id from paidonce.prices as p where p.price_id = any (v_goods) and p.product_id is not null);
+    end if;
+    exclusive := array(
+        select distinct hashtextextended(k.id, 0)
+        from (select unnest(ids || v_objects) union all select 'user:' || unnest(v_users)) as k (id)
+        where k.id is not null
+    );
+    shared := array(select distinct hashtextextended(k.id, 0) from unnest(v_goods) as k (id) where k.id is not null);
+end
+$$;
+
+comment on function paidonce.lock_set_of(text[], text[], text[], text[]) is
+    'What belongs together with some objects, customers and users, as numbers of advisory locks and rows of customers.';
+
+revoke all on function paidonce.lock_set_of(text[], text[], text[], text[]) from public;
+call paidonce.only_grant('execute', 'function paidonce.lock_set_of(text[], text[], text[], text[])', variadic '{}');
 
 -- file: functions/order/is_final.sql
 -- Purpose:   say whether an object is in a state that no event leaves.
@@ -2549,7 +2853,8 @@ call paidonce.only_grant('execute', 'function paidonce.prune_outbox(interval, in
 -- Returns:   nothing. At most one request per object is pending; a further one joins it. One that a worker has already may
 --            have been answered before the cause came, so the worker loses it and it is due again.
 -- Raises:    nothing.
--- Locks:     the row joined, or the new one.
+-- Locks:     the new row, or the one taken away from a worker. Where one event asks for several that others may ask for, it does so in the order
+--            of their ids.
 create or replace function paidonce.request_refetch(event jsonb, object_type text, object_id text)
 returns void
 language plpgsql
@@ -2573,14 +2878,14 @@ begin
         update paidonce.outbox as o
         set lease_until = null, lease_token = o.lease_token + 1, next_attempt_at = clock_timestamp(), attempts = o.attempts - 1
         where o.coalesce_key = v_key and o.status = 'pending' and o.lease_until is not null;
+        if found then
+            return;
+        end if;
     elsif not v_leased then
-        -- Locked, so that no worker is done with it before the cause is committed.
-        perform from paidonce.outbox as o where o.coalesce_key = v_key and o.status = 'pending' for share;
-    end if;
-    if v_leased is not null and found then
+        -- Who takes the request up after this reads the object's generation first, and its answer waits for the locks of this event: either it
+        -- was asked after the event, or paidonce.apply_snapshot finds that the generation moved and asks again.
         return;
     end if;
-
     -- No conflict target: a twin may have asked meanwhile, and a forced replay has the same key.
     insert into paidonce.outbox as o (event_id, action, payload, idempotency_key, coalesce_key)
     values (
@@ -2654,7 +2959,7 @@ call paidonce.only_grant('execute', 'function paidonce.requeue_outbox(bigint, bo
 --            dead, or release (given back untried: the attempt does not count).
 -- Returns:   ids of the rows that were settled; the others belong to another worker by now.
 -- Raises:    22023 when an outcome is unknown.
--- Locks:     the rows, in order of their ids.
+-- Locks:     the rows. One that an event has locked is passed over: the event takes it away from the worker (see paidonce.request_refetch).
 create or replace function paidonce.settle_outbox(results jsonb)
 returns setof bigint
 language plpgsql
@@ -2677,7 +2982,7 @@ begin
             as r (id bigint, lease_token bigint, outcome pg_catalog.text, response pg_catalog.jsonb, error pg_catalog.text, retry_after double precision)
         join paidonce.outbox as o on o.id = r.id and o.lease_token = r.lease_token and o.lease_until is not null and o.status = 'pending'
         order by o.id
-        for update of o
+        for update of o skip locked
     )
     update paidonce.outbox as o
     set status = case s.outcome when 'sent' then 'sent' when 'dead' then 'dead' else 'pending' end,
@@ -3349,7 +3654,7 @@ begin
         perform paidonce.request_refetch(event, 'price', v_id);
     end if;
 
-    perform paidonce.resolve_lines(event, v_id);
+    perform paidonce.mark_due('price', v_id, event ->> 'id');
 end
 $$;
 
@@ -3418,14 +3723,7 @@ begin
         perform paidonce.request_refetch(event, 'product', v_id);
     end if;
 
-    perform paidonce.resolve_lines(event, i.price_id)
-    from (
-        select distinct l.price_id
-        from paidonce.invoice_lines as l
-        left join paidonce.prices as p on p.price_id = l.price_id
-        where l.credits is null and l.price_id is not null and coalesce(l.product_id, p.product_id) = v_id
-        order by 1
-    ) as i;
+    perform paidonce.mark_due('product', v_id, event ->> 'id');
 end
 $$;
 
@@ -3862,6 +4160,57 @@ comment on function paidonce.read_customer_id(jsonb) is
 revoke all on function paidonce.read_customer_id(jsonb) from public;
 call paidonce.only_grant('execute', 'function paidonce.read_customer_id(jsonb)', variadic '{}');
 
+-- file: functions/read/read_event.sql
+-- Purpose:   check that a value is a Stripe event and read what the claim needs of it.
+-- Arguments: event, a snapshot event, or a thin one, which only names its object.
+-- Returns:   its id, type, object (of a thin event {id, object: its type}), that object's id, its customer, the connected account
+--            (null for the platform's own), livemode, api_version and created.
+-- Raises:    PO400 when id, type or data.object (of a thin event: nothing more) is missing or not of its kind.
+-- Locks:     nothing.
+create or replace function paidonce.read_event(event jsonb, out id text, out type text, out object jsonb, out object_id text,
+    out customer_id text, out account text, out livemode boolean, out api_version text, out created timestamptz)
+returns record
+language plpgsql
+immutable
+security invoker
+set search_path = ''
+as $$
+declare
+    v_thin constant boolean := event ->> 'object' = 'v2.core.event';
+begin
+    object := case when v_thin then jsonb_build_object('id', event #> '{related_object,id}', 'object', event #> '{related_object,type}')
+        else event #> '{data,object}' end;
+    id := event ->> 'id';
+    type := event ->> 'type';
+    if jsonb_typeof(event) is distinct from 'object'
+        or jsonb_typeof(event -> 'id') is distinct from 'string' or length(id) not between 1 and 255
+        or jsonb_typeof(event -> 'type') is distinct from 'string' or length(type) not between 1 and 255
+        or jsonb_typeof(object) is distinct from 'object' then
+        raise exception 'not a Stripe event: it needs an id, a type and a data.object' using errcode = 'PO400';
+    end if;
+    if jsonb_typeof(object -> 'id') = 'string' then
+        object_id := nullif(object ->> 'id', '');
+    end if;
+    customer_id := case
+        when object ->> 'object' = 'customer' then object_id
+        when jsonb_typeof(object -> 'customer') = 'string' then nullif(object ->> 'customer', '')
+        else paidonce.read_object_id(object -> 'customer')
+    end;
+    account := coalesce(event ->> 'account', event ->> 'context');
+    if jsonb_typeof(event -> 'livemode') = 'boolean' then
+        livemode := (event -> 'livemode')::boolean;
+    end if;
+    api_version := event ->> 'api_version';
+    created := paidonce.read_time(event -> 'created');
+end
+$$;
+
+comment on function paidonce.read_event(jsonb) is
+    'What the claim needs of an event; raises PO400 where the value is not one.';
+
+revoke all on function paidonce.read_event(jsonb) from public;
+call paidonce.only_grant('execute', 'function paidonce.read_event(jsonb)', variadic '{}');
+
 -- file: functions/read/read_event_id.sql
 -- Purpose:   check that a value is a Stripe event and read its id.
 -- Arguments: event, a snapshot event or a thin one.
@@ -4180,6 +4529,41 @@ comment on function paidonce.read_item_product_id(jsonb) is
 revoke all on function paidonce.read_item_product_id(jsonb) from public;
 call paidonce.only_grant('execute', 'function paidonce.read_item_product_id(jsonb)', variadic '{}');
 
+-- file: functions/read/read_line_goods.sql
+-- Purpose:   read which prices and products the lines of an invoice are about.
+-- Arguments: object, an invoice of any API version; anything else names none.
+-- Returns:   ids of prices, plans and products, each once, in no order; empty when there are none.
+-- Raises:    nothing.
+-- Locks:     nothing.
+create or replace function paidonce.read_line_goods(object jsonb)
+returns text[]
+language plpgsql
+immutable
+security invoker
+set search_path = ''
+as $$
+begin
+    if object ->> 'object' is distinct from 'invoice' or jsonb_typeof(object #> '{lines,data}') is distinct from 'array' then
+        return '{}';
+    end if;
+    return array(
+        select distinct case jsonb_typeof(r.ref) when 'string' then r.ref #>> '{}' when 'object' then r.ref ->> 'id' end
+        from jsonb_array_elements(object #> '{lines,data}') as l (line)
+        cross join lateral (values
+            (l.line #> '{pricing,price_details,price}'), (l.line #> '{pricing,price_details,product}'),
+            (l.line -> 'price'), (l.line #> '{price,product}'), (l.line -> 'plan'), (l.line #> '{plan,product}')
+        ) as r (ref)
+        where jsonb_typeof(r.ref) in ('string', 'object')
+    );
+end
+$$;
+
+comment on function paidonce.read_line_goods(jsonb) is
+    'Prices and products that the lines of an invoice are about.';
+
+revoke all on function paidonce.read_line_goods(jsonb) from public;
+call paidonce.only_grant('execute', 'function paidonce.read_line_goods(jsonb)', variadic '{}');
+
 -- file: functions/read/read_line_price.sql
 -- Purpose:   read the whole price that an invoice line carries.
 -- Arguments: object, an invoice line; expanded until 2025-03-31, since then only where it was asked for.
@@ -4369,6 +4753,57 @@ comment on function paidonce.read_metadata(jsonb, text) is
 
 revoke all on function paidonce.read_metadata(jsonb, text) from public;
 call paidonce.only_grant('execute', 'function paidonce.read_metadata(jsonb, text)', variadic '{}');
+
+-- file: functions/read/read_named_ids.sql
+-- Purpose:   read every id that an object names and that belongs to one purchase with it: its own, and those of its subscription,
+--            invoice, payment intents and charges.
+-- Arguments: object, any Stripe object of any API version, or a list of invoice payments.
+-- Returns:   ids, each once, in no order; empty when it names none.
+-- Raises:    nothing.
+-- Locks:     nothing.
+create or replace function paidonce.read_named_ids(object jsonb)
+returns text[]
+language plpgsql
+immutable
+security invoker
+set search_path = ''
+as $$
+begin
+    return array(
+        select distinct case jsonb_typeof(n.ref) when 'string' then n.ref #>> '{}' when 'object' then n.ref ->> 'id' end as id
+        from (
+            select object
+            union all
+            select object -> k.key
+            from unnest('{subscription,invoice,payment_intent,charge,latest_charge}'::pg_catalog.text[]) as k (key)
+            where object ? k.key
+            union all
+            -- Stripe API 2025-03-31 moved an invoice's subscription and payments.
+            select object #> '{parent,subscription_details,subscription}' where object ? 'parent'
+            union all
+            select r.ref
+            from (values (object), (object -> 'payments'), (object -> 'charges')) as l (list)
+            cross join lateral jsonb_array_elements(case jsonb_typeof(l.list -> 'data') when 'array' then l.list -> 'data' else '[]' end) as e (element)
+            cross join lateral (values
+                (case when e.element ->> 'object' = 'charge' then e.element end),
+                (e.element -> 'invoice'), (e.element #> '{payment,payment_intent}'), (e.element #> '{payment,charge}')
+            ) as r (ref)
+            where object ?| '{payments,charges,data}'
+            union all
+            select r.ref
+            from (values (object #> '{payment,payment_intent}'), (object #> '{payment,charge}')) as r (ref)
+            where object ? 'payment'
+        ) as n (ref)
+        where n.ref is not null and case jsonb_typeof(n.ref) when 'string' then n.ref #>> '{}' when 'object' then n.ref ->> 'id' end <> ''
+    );
+end
+$$;
+
+comment on function paidonce.read_named_ids(jsonb) is
+    'Every id of one purchase that an object names, its own among them.';
+
+revoke all on function paidonce.read_named_ids(jsonb) from public;
+call paidonce.only_grant('execute', 'function paidonce.read_named_ids(jsonb)', variadic '{}');
 
 -- file: functions/read/read_object.sql
 -- Purpose:   read the object an event is about.
@@ -4707,7 +5142,7 @@ begin
     end if;
 
     v_event := jsonb_build_object('type', 'snapshot', 'created', extract(epoch from observed_at), 'data', jsonb_build_object('object', v_object));
-    perform paidonce.lock_subject(v_event);
+    perform paidonce.lock_event(v_event, v_object, paidonce.read_customer_id(v_object), (select s.user_id_metadata_key from paidonce.settings as s));
     select s.* into v_kept from paidonce.stated(v_type, v_id) as s;
     v_account := coalesce(v_account, v_kept.account);
 
@@ -4821,13 +5256,14 @@ call paidonce.only_grant('execute', 'function paidonce.stated(text, text)', vari
 --            lock its subject, run the effects, write their outbox rows, log the delivery.
 -- Arguments: $1, the event as Stripe sent it. Unnamed, so that PostgREST hands over the whole request body.
 --            The kit's own callers may add one top-level key, "paidonce":
---            {"repaired": characters replaced, "source": link|replay, "force": true to run it once more}.
+--            {"repaired": characters replaced, "source": link|replay, "force": true to run it once more,
+--            "patience": how long to wait for a lock instead of 3 s}.
 -- Returns:   {"outcome", "event_id", "event_type", "attempt"}, and "error", "sqlstate" when it failed.
 --            outcome: processed, duplicate, ignored, parked, failed.
 -- Raises:    PO400, not a Stripe event: nothing is written.
 --            40001 under any isolation level stricter than read committed.
 --            classes 40 and 53, 55P03, 57014: try again; nothing is written.
--- Locks:     the event's row, then its customer's row (see paidonce.lock_subject), then what effects lock.
+-- Locks:     the event's row, then all that it will need (see paidonce.lock_set), then what effects of your own lock.
 create or replace function public.handle_stripe_event(jsonb)
 returns jsonb
 language plpgsql
@@ -4837,22 +5273,26 @@ set search_path = ''
 set lock_timeout = '3s'
 as $$
 declare
-    v_began    constant pg_catalog.timestamptz := clock_timestamp();
-    v_note     constant pg_catalog.jsonb := coalesce($1 -> 'paidonce', '{}');
-    v_event    constant pg_catalog.jsonb := case when v_note = '{}' then $1 else $1 - 'paidonce' end;
-    v_id       constant pg_catalog.text := paidonce.read_event_id(v_event);
-    v_type     constant pg_catalog.text := v_event ->> 'type';
-    v_object   constant pg_catalog.text := paidonce.read_object_id(paidonce.read_object(v_event));
-    v_customer constant pg_catalog.text := paidonce.read_customer_id(paidonce.read_object(v_event));
-    v_handlers constant pg_catalog.text[] := paidonce.handlers_for(v_type);
-    v_outcome  pg_catalog.text;
-    v_attempt  integer;
+    v_began   constant pg_catalog.timestamptz := clock_timestamp();
+    v_note    constant pg_catalog.jsonb := coalesce($1 -> 'paidonce', '{}');
+    v_event   constant pg_catalog.jsonb := case when v_note = '{}' then $1 else $1 - 'paidonce' end;
+    v_is      pg_catalog.record;
+    v_admit   pg_catalog.record;
+    v_outcome pg_catalog.text;
+    v_attempt integer;
     v_sqlstate pg_catalog.text;
-    v_error    pg_catalog.text := paidonce.ignore_reason(v_event, v_handlers);
-    v_context  pg_catalog.text;
+    v_error   pg_catalog.text;
+    v_context pg_catalog.text;
 begin
-    perform paidonce.require_read_committed();
-
+    if current_setting('transaction_isolation') <> 'read committed' then
+        perform paidonce.require_read_committed();
+    end if;
+    if v_note ? 'patience' then
+        perform set_config('lock_timeout', v_note ->> 'patience', true); -- ends with this function
+    end if;
+    v_is := paidonce.read_event(v_event);
+    v_admit := paidonce.admit(v_is.type, v_is.livemode, v_is.account);
+    v_error := v_admit.refusal;
     v_outcome := case when v_error is null then 'processed' else 'ignored' end;
 
     -- The claim. A twin in flight makes this wait; when that twin commits there is nothing left to claim,
@@ -4862,8 +5302,7 @@ begin
         event_id, event_type, object_id, customer_id, account, livemode, api_version, created,
         status, error, processed_at, received_at, repaired, payload
     ) values (
-        v_id, v_type, v_object, v_customer, paidonce.read_account(v_event), paidonce.read_flag(v_event -> 'livemode'),
-        v_event ->> 'api_version', paidonce.read_time(v_event -> 'created'),
+        v_is.id, v_is.type, v_is.object_id, v_is.customer_id, v_is.account, v_is.livemode, v_is.api_version, v_is.created,
         v_outcome, v_error, case when v_error is null then v_began end, v_began,
         coalesce((v_note ->> 'repaired')::integer, 0), v_event
     )
@@ -4878,19 +5317,21 @@ begin
     if v_attempt is null then
         v_outcome := 'duplicate';
         v_error := null;
-        select e.attempts into v_attempt from paidonce.events as e where e.event_id = v_id;
+        select e.attempts into v_attempt from paidonce.events as e where e.event_id = v_is.id;
     end if;
 
     if v_outcome = 'processed' then
         -- Outside the inner block: a parked event keeps its customer locked until it is committed, so that
         -- whoever links the customer either is seen by it or sees it.
-        perform paidonce.lock_subject(v_event);
+        perform paidonce.lock_event(v_event, v_is.object, v_is.customer_id, v_admit.metadata_key);
 
         -- An effect that raises is undone to the last row, together with every other effect of the event,
         -- while the event's row survives and tells why.
         begin
             perform paidonce.project_event(v_event);
-            perform paidonce.run_handlers(v_handlers, v_event);
+            if v_admit.handlers <> '{}' then
+                perform paidonce.run_handlers(v_admit.handlers, v_event);
+            end if;
         exception
             when transaction_rollback or lock_not_available or insufficient_resources then
                 raise; -- not the effect's fault: commit nothing, the caller tries again
@@ -4906,18 +5347,18 @@ begin
         if v_outcome <> 'processed' then
             update paidonce.events as e
             set status = v_outcome, processed_at = null, sqlstate = v_sqlstate, error = v_error, context = v_context
-            where e.event_id = v_id;
+            where e.event_id = v_is.id;
         end if;
     end if;
 
     insert into paidonce.deliveries (event_id, received_at, outcome, source, error, duration_ms)
     values (
-        v_id, v_began, v_outcome, coalesce(v_note ->> 'source', 'webhook'), v_error,
+        v_is.id, v_began, v_outcome, coalesce(v_note ->> 'source', 'webhook'), v_error,
         extract(epoch from clock_timestamp() - v_began) * 1000
     );
 
     return jsonb_build_object(
-        'outcome', v_outcome, 'event_id', v_id, 'event_type', v_type, 'attempt', v_attempt
+        'outcome', v_outcome, 'event_id', v_is.id, 'event_type', v_is.type, 'attempt', v_attempt
     ) || case v_outcome
         when 'failed' then jsonb_build_object('error', v_error, 'sqlstate', v_sqlstate)
         else '{}'

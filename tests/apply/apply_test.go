@@ -12,10 +12,10 @@ import (
 	"github.com/golang-migrate/migrate/v4/source/iofs"
 	"github.com/stretchr/testify/require"
 
-	"github.com/paidonce/paidonce/internal/cluster"
 	"github.com/paidonce/paidonce/internal/migrate"
-	"github.com/paidonce/paidonce/internal/pgtest"
-	"github.com/paidonce/paidonce/internal/schema/dump"
+	"github.com/paidonce/paidonce/internal/testing/cluster"
+	"github.com/paidonce/paidonce/internal/testing/dump"
+	"github.com/paidonce/paidonce/internal/testing/pgtest"
 	"github.com/paidonce/paidonce/migrations"
 )
 

@@ -11,10 +11,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/paidonce/paidonce/internal/cluster"
 	"github.com/paidonce/paidonce/internal/migrate"
-	"github.com/paidonce/paidonce/internal/pgtest"
-	"github.com/paidonce/paidonce/internal/schema/dump"
+	"github.com/paidonce/paidonce/internal/testing/cluster"
+	"github.com/paidonce/paidonce/internal/testing/dump"
+	"github.com/paidonce/paidonce/internal/testing/pgtest"
 )
 
 const repository = "../.."

@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/paidonce/paidonce/internal/docgen"
+	"github.com/paidonce/paidonce/internal/tools/docgen"
 )
 
 var (

@@ -15,8 +15,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/paidonce/paidonce/internal/docgen"
-	"github.com/paidonce/paidonce/internal/pgtest"
+	"github.com/paidonce/paidonce/internal/testing/pgtest"
+	"github.com/paidonce/paidonce/internal/tools/docgen"
 )
 
 // login is the role that the pages create. It belongs to the cluster and not to a page's database.

@@ -13,8 +13,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
-	"github.com/paidonce/paidonce/internal/cluster"
 	"github.com/paidonce/paidonce/internal/migrate"
+	"github.com/paidonce/paidonce/internal/testing/cluster"
 )
 
 // acknowledged notes which events have been answered with 200, and as what.

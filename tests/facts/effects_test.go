@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/paidonce/paidonce/internal/pgtest"
+	"github.com/paidonce/paidonce/internal/testing/pgtest"
 )
 
 func sprintf(format string, args ...any) string { return fmt.Sprintf(format, args...) }
@@ -23,7 +23,7 @@ func TestEffects(t *testing.T) {
 	canceled := subscription("sub_1", "canceled", "pro").with(obj{"ended_at": now + 20})
 
 	tellAll(t, exampleApp(t), map[string]story{
-		"given a subscription that is over before its creation arrives when both have arrived then no access and no welcome (16)": {
+		"given a subscription that is over before its creation arrives when both have arrived then no access and no welcome": {
 			setup: linked, inOrder: true,
 			events: []string{
 				event("evt_1", "customer.subscription.deleted", 20, canceled),
@@ -31,7 +31,7 @@ func TestEffects(t *testing.T) {
 			},
 			then: []fact{{statusIs, "sub_1 canceled"}, {features, "none"}, {actions, "none"}},
 		},
-		"given two events that both show it active when they arrive then one welcome (3)": {
+		"given two events that both show it active when they arrive then one welcome": {
 			setup: linked,
 			events: []string{
 				event("evt_1", "customer.subscription.created", 0, subscription("sub_1", "active", "pro")),
@@ -39,7 +39,7 @@ func TestEffects(t *testing.T) {
 			},
 			then: []fact{{actions, "email.welcome"}},
 		},
-		"given an invoice that fails after the subscription is over when both have arrived then it stays over, at most one letter (20)": {
+		"given an invoice that fails after the subscription is over when both have arrived then it stays over, at most one letter": {
 			setup: linked,
 			events: []string{
 				event("evt_1", "customer.subscription.deleted", 20, canceled),
@@ -50,7 +50,7 @@ func TestEffects(t *testing.T) {
 				{"select (count(*) <= 1)::text from paidonce.outbox where action = 'email.payment_failed'", "true"},
 			},
 		},
-		"given a paid invoice of the new plan before the subscription says so when all have arrived then outbox rows carry ids alone (21)": {
+		"given a paid invoice of the new plan before the subscription says so when all have arrived then outbox rows carry ids alone": {
 			setup: linked,
 			events: []string{
 				event("evt_1", "customer.subscription.created", 0, subscription("sub_1", "active", "basic")),
@@ -62,7 +62,7 @@ func TestEffects(t *testing.T) {
 				{features, "pro"}, {"select plan from app.workspaces", "price_pro"},
 			},
 		},
-		"given a trial that ends at once and one in three days when each is told twice then two letters that differ (35)": {
+		"given a trial that ends at once and one in three days when each is told twice then two letters that differ": {
 			setup:  linked,
 			events: []string{ending("evt_1", now), ending("evt_2", now+3*day)},
 			then: []fact{
@@ -70,7 +70,7 @@ func TestEffects(t *testing.T) {
 				{statusIs, "sub_1 trialing"},
 			},
 		},
-		"given a payment that fails three times when each is told twice then one letter per attempt (92)": {
+		"given a payment that fails three times when each is told twice then one letter per attempt": {
 			setup:  linked,
 			events: []string{failed("evt_1", 1), failed("evt_2", 2), failed("evt_3", 3)},
 			then: []fact{{
@@ -78,7 +78,7 @@ func TestEffects(t *testing.T) {
 				"dunning:in_1:1,dunning:in_1:2,dunning:in_1:3",
 			}},
 		},
-		"given one payment told by three events when they arrive then one receipt (93)": {
+		"given one payment told by three events when they arrive then one receipt": {
 			setup: linked,
 			events: []string{
 				event("evt_1", "invoice.paid", 0, invoice("in_1", "paid", 1000, line("pro", 1000, 1))),
@@ -87,7 +87,7 @@ func TestEffects(t *testing.T) {
 			},
 			then: []fact{{actions, "email.receipt"}},
 		},
-		"given the same where the charge names its invoice when they arrive then one receipt (93)": {
+		"given the same where the charge names its invoice when they arrive then one receipt": {
 			setup: linked,
 			events: []string{
 				event("evt_1", "invoice.paid", 0, invoice("in_1", "paid", 1000, line("pro", 1000, 1))),
@@ -101,7 +101,7 @@ func TestEffects(t *testing.T) {
 
 func TestStripeCalls(t *testing.T) {
 	t.Parallel()
-	t.Run("given an effect that calls Stripe when its event is delivered often and replayed by force then one row under one key (47)", func(t *testing.T) {
+	t.Run("given an effect that calls Stripe when its event is delivered often and replayed by force then one row under one key", func(t *testing.T) {
 		t.Parallel()
 		db := pgtest.New(t)
 		db.Exec(t, `

@@ -11,7 +11,7 @@ func TestPurchases(t *testing.T) {
 	once := []fact{{balance, "100"}, {grants, "1"}, {outcomes, processed}}
 
 	tellAll(t, "", map[string]story{
-		"given one purchase told by session, invoice and intent, all naming credits, when they arrive then one grant (12)": {
+		"given one purchase told by session, invoice and intent, all naming credits, when they arrive then one grant": {
 			setup: hundred,
 			events: []string{
 				event("evt_1", "checkout.session.completed", 0, session),
@@ -20,7 +20,7 @@ func TestPurchases(t *testing.T) {
 			},
 			then: once,
 		},
-		"given the same of a customer already linked when they arrive then one grant (12)": {
+		"given the same of a customer already linked when they arrive then one grant": {
 			setup: hundred + ";" + linked,
 			events: []string{
 				event("evt_1", "checkout.session.completed", 0, session),
@@ -31,7 +31,7 @@ func TestPurchases(t *testing.T) {
 			// much then is taken back as soon as the session does.
 			then: []fact{{balance, "100"}, {outcomes, processed}},
 		},
-		"given the same in the shape before 2025-03-31 when they arrive then one grant (12)": {
+		"given the same in the shape before 2025-03-31 when they arrive then one grant": {
 			setup: linked,
 			events: []string{
 				event("evt_1", "checkout.session.completed", 0, session),
@@ -44,19 +44,19 @@ func TestPurchases(t *testing.T) {
 			},
 			then: once,
 		},
-		"given a paid session without any invoice when it arrives then one grant, and its intent adds none (13)": {
+		"given a paid session without any invoice when it arrives then one grant, and its intent adds none": {
 			events: []string{
 				event("evt_1", "checkout.session.completed", 0, checkout("cs_1", "payment").with(obj{"payment_intent": "pi_1", "metadata": hundredCredits})),
 				event("evt_2", "payment_intent.succeeded", 0, intent("pi_1", "succeeded", obj{})),
 			},
 			then: once,
 		},
-		"given a session that needed no payment when it arrives then one grant (13)": {
+		"given a session that needed no payment when it arrives then one grant": {
 			events: []string{event("evt_1", "checkout.session.completed", 0, checkout("cs_1", "payment").with(
 				obj{"payment_status": "no_payment_required", "amount_total": 0, "metadata": hundredCredits}))},
 			then: once,
 		},
-		"given an intent with credits that belongs to neither when it arrives then one grant (13)": {
+		"given an intent with credits that belongs to neither when it arrives then one grant": {
 			setup:  linked,
 			events: []string{event("evt_1", "payment_intent.succeeded", 0, intent("pi_1", "succeeded", hundredCredits))},
 			then:   once,
@@ -66,7 +66,7 @@ func TestPurchases(t *testing.T) {
 			events: []string{event("evt_1", "payment_intent.succeeded", 0, intent("pi_1", "succeeded", obj{}))},
 			then:   []fact{{balance, "0"}, {grants, "0"}},
 		},
-		"given an invoice before the checkout that names the user when both have arrived then one grant and nothing waits (17)": {
+		"given an invoice before the checkout that names the user when both have arrived then one grant and nothing waits": {
 			setup: hundred,
 			events: []string{
 				event("evt_1", "invoice.paid", 0, invoice("in_1", "paid", 1000, line("pro", 1000, 1))),
@@ -74,7 +74,7 @@ func TestPurchases(t *testing.T) {
 			},
 			then: once,
 		},
-		"given the invoice's price is known last of all when all have arrived then one grant (17)": {
+		"given the invoice's price is known last of all when all have arrived then one grant": {
 			events: []string{
 				event("evt_1", "invoice.paid", 0, invoice("in_1", "paid", 1000, line("pro", 1000, 1))),
 				event("evt_2", "checkout.session.completed", 1, checkout("cs_1", "subscription").with(obj{"invoice": "in_1"})),
@@ -82,7 +82,7 @@ func TestPurchases(t *testing.T) {
 			},
 			then: once,
 		},
-		"given a trial's invoice of nothing when it arrives then access and no credits (33)": {
+		"given a trial's invoice of nothing when it arrives then access and no credits": {
 			setup: hundred + ";" + linked,
 			events: []string{
 				event("evt_1", "customer.subscription.created", 0, subscription("sub_1", "trialing", "pro")),
@@ -90,7 +90,7 @@ func TestPurchases(t *testing.T) {
 			},
 			then: []fact{{balance, "0"}, {grants, "0"}, {features, "pro"}},
 		},
-		"given a trial beside a fee that is paid when it arrives then the trial grants nothing (33)": {
+		"given a trial beside a fee that is paid when it arrives then the trial grants nothing": {
 			setup: hundred + ";" + linked + "; insert into paidonce.price_grants (price_id, credits) values ('price_fee', 0)",
 			events: []string{
 				event("evt_1", "invoice.paid", 0, invoice("in_1", "paid", 500, line("pro", 0, 1), line("fee", 500, 1))),
@@ -111,7 +111,7 @@ func TestPurchases(t *testing.T) {
 			},
 			then: []fact{{balance, "307"}},
 		},
-		"given a payment that settles later when all have arrived then one grant (42)": {
+		"given a payment that settles later when all have arrived then one grant": {
 			events: []string{
 				event("evt_1", "checkout.session.completed", 0, checkout("cs_1", "payment").with(obj{"payment_status": "unpaid", "metadata": hundredCredits})),
 				event("evt_2", "checkout.session.async_payment_succeeded", 9, checkout("cs_1", "payment").with(obj{"metadata": hundredCredits})),
@@ -119,20 +119,20 @@ func TestPurchases(t *testing.T) {
 			},
 			then: once,
 		},
-		"given a payment that settles later when only the first has arrived then no grant yet (42)": {
+		"given a payment that settles later when only the first has arrived then no grant yet": {
 			events: []string{
 				event("evt_1", "checkout.session.completed", 0, checkout("cs_1", "payment").with(obj{"payment_status": "unpaid", "metadata": hundredCredits})),
 			},
 			then: []fact{{grants, "0"}},
 		},
-		"given a payment that fails later when all have arrived then no grant (42)": {
+		"given a payment that fails later when all have arrived then no grant": {
 			events: []string{
 				event("evt_1", "checkout.session.completed", 0, checkout("cs_1", "payment").with(obj{"payment_status": "unpaid", "metadata": hundredCredits})),
 				event("evt_2", "checkout.session.async_payment_failed", 9, checkout("cs_1", "payment").with(obj{"payment_status": "unpaid", "metadata": hundredCredits})),
 			},
 			then: []fact{{grants, "0"}, {balance, "0"}},
 		},
-		"given two event objects for one paid invoice when both arrive then one grant (11)": {
+		"given two event objects for one paid invoice when both arrive then one grant": {
 			setup: hundred + ";" + linked,
 			events: []string{
 				event("evt_1", "invoice.paid", 0, invoice("in_1", "paid", 1000, line("pro", 1000, 1))),

@@ -12,7 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
-	"github.com/paidonce/paidonce/internal/pgtest"
+	"github.com/paidonce/paidonce/internal/testing/pgtest"
 )
 
 // collected reads a folder of JSON files that may lie beside the repository.

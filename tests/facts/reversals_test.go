@@ -13,7 +13,7 @@ func TestReversals(t *testing.T) {
 	link := event("evt_l", "invoice_payment.paid", 0, invoicePayment("in_1", "pi_1"))
 
 	tellAll(t, "", map[string]story{
-		"given a purchase refunded in full, told twice, when all have arrived then it is taken back once (43)": {
+		"given a purchase refunded in full, told twice, when all have arrived then it is taken back once": {
 			setup: thousand,
 			events: []string{
 				invoicePaid, link,
@@ -22,7 +22,7 @@ func TestReversals(t *testing.T) {
 			},
 			then: []fact{{balance, "0"}, {"select coalesce(sum(amount), 0)::text from paidonce.credit_entries where kind <> 'grant'", "-1000"}},
 		},
-		"given a refund and afterwards its status when both have arrived then it is taken back once (46)": {
+		"given a refund and afterwards its status when both have arrived then it is taken back once": {
 			setup: thousand,
 			events: []string{
 				invoicePaid, link,
@@ -100,7 +100,7 @@ func TestReversals(t *testing.T) {
 			},
 			then: []fact{{balance, "40"}},
 		},
-		"given spent credits that are refunded when it has arrived then the balance falls below zero by no more than was spent (43)": {
+		"given spent credits that are refunded when it has arrived then the balance falls below zero by no more than was spent": {
 			setup: thousand,
 			events: []string{
 				invoicePaid, link,

@@ -11,7 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
-	"github.com/paidonce/paidonce/internal/pgtest"
+	"github.com/paidonce/paidonce/internal/testing/pgtest"
 )
 
 // rounds of row 70: enough for every pair of the four to meet at every lock.
@@ -53,7 +53,7 @@ func tooLittle(err error) bool {
 func TestRounds(t *testing.T) {
 	t.Parallel()
 
-	t.Run("given a subscription, its invoice, its checkout and the user's own spending when they meet 200 times then nothing is lost and all ends right (70)", func(t *testing.T) {
+	t.Run("given a subscription, its invoice, its checkout and the user's own spending when they meet 200 times then nothing is lost and all ends right", func(t *testing.T) {
 		t.Parallel()
 		db := pgtest.New(t)
 		db.Exec(t, hundred)
@@ -87,7 +87,7 @@ func TestRounds(t *testing.T) {
 		require.Empty(t, pgtest.One[string](t, db, audit))
 	})
 
-	t.Run("given two tabs of one user when both check out at once then both customers are the user's (40)", func(t *testing.T) {
+	t.Run("given two tabs of one user when both check out at once then both customers are the user's", func(t *testing.T) {
 		t.Parallel()
 		db := pgtest.New(t)
 		for round := range 30 {
@@ -101,7 +101,7 @@ func TestRounds(t *testing.T) {
 		require.Zero(t, pgtest.One[int](t, db, "select count(*) from paidonce.link_conflicts"))
 	})
 
-	t.Run("given one customer and two users when both check out at once then one owns it and the other is flagged (40, 41)", func(t *testing.T) {
+	t.Run("given one customer and two users when both check out at once then one owns it and the other is flagged", func(t *testing.T) {
 		t.Parallel()
 		db := pgtest.New(t)
 		for round := range 30 {
@@ -115,7 +115,7 @@ func TestRounds(t *testing.T) {
 		require.Equal(t, 30, pgtest.One[int](t, db, "select count(*) from paidonce.audit where check_name = 'link_contradicted'"))
 	})
 
-	t.Run("given a purchase and its refund when they meet 60 times then each pair nets (43)", func(t *testing.T) {
+	t.Run("given a purchase and its refund when they meet 60 times then each pair nets", func(t *testing.T) {
 		t.Parallel()
 		db := pgtest.New(t)
 		db.Exec(t, hundred)
@@ -137,7 +137,7 @@ func TestRounds(t *testing.T) {
 		"its product":            event("evt_2", "product.created", 0, product("pro", obj{"credits": "100"})),
 		"its row in the mapping": "",
 	} {
-		t.Run("given a paid invoice and "+name+" when they meet 100 times then each line is granted (17)", func(t *testing.T) {
+		t.Run("given a paid invoice and "+name+" when they meet 100 times then each line is granted", func(t *testing.T) {
 			t.Parallel()
 			db := pgtest.New(t)
 			for round := range 100 {

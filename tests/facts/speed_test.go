@@ -8,7 +8,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
-	"github.com/paidonce/paidonce/internal/pgtest"
+	"github.com/paidonce/paidonce/internal/testing/pgtest"
 )
 
 // crowd fills the tables with 20,000 customers with one subscription each, of fifty prices, every second one of them archived.

@@ -41,7 +41,7 @@ select is_empty($$select name from functions where coalesce(not config @> '{"sea
 select set_eq('select name from functions where definer', array['handle_stripe_event(jsonb)',
         'paidonce.link_customer(text,text)', 'paidonce.spend_credits(text,bigint,text)', 'paidonce.why_access(text,text)',
         'paidonce.claim_outbox(integer,interval,text[])', 'paidonce.settle_outbox(jsonb)', 'paidonce.outbox_backlog()', 'paidonce.generation_of(text,text)',
-        'paidonce.apply_snapshot(jsonb,timestamp with time zone,bigint)'],
+        'paidonce.apply_snapshot(jsonb,timestamp with time zone,bigint)', 'paidonce.run_due(integer)'],
     'given all functions, when one runs with its owner''s rights, then it is the entry point or one that a server or worker calls');
 select is_empty($$
     select f.name, r.name from functions as f, (select name from roles union all select 'public') as r

@@ -31,6 +31,7 @@ create view spec.documented_calls as
         ('paidonce_worker', 'paidonce.claim_outbox(integer,interval,text[])'), ('paidonce_worker', 'paidonce.settle_outbox(jsonb)'),
         ('paidonce_worker', 'paidonce.outbox_backlog()'), ('paidonce_worker', 'paidonce.generation_of(text,text)'),
         ('paidonce_worker', 'paidonce.apply_snapshot(jsonb,timestamp with time zone,bigint)'),
+        ('paidonce_worker', 'paidonce.run_due(integer)'), ('service_role', 'paidonce.run_due(integer)'),
         ('service_role', 'paidonce.has_access(text)'), ('authenticated', 'paidonce.has_access(text)')) as v (as_role, name);
 
 select bag_eq('select name from roles', array['anon', 'authenticated', 'service_role', 'paidonce_edge', 'paidonce_worker'],

@@ -184,12 +184,14 @@ select is(outcome(event('evt_waits', 'quote.accepted', quote('qt_w', 'cus_w'))),
 select is(handle_stripe_event(event('evt_links', 'checkout.session.completed', checkout('cs_w', 'cus_w', '{"client_reference_id": "u1"}'))) - 'event_id' - 'event_type',
     '{"outcome": "processed", "attempt": 1}',
     'when the event that links them has effects which rely on a deferred constraint, then running the one leaves the other''s constraints deferred');
+call run_due();
 select is((select status from paidonce.events where event_id = 'evt_waits'), 'processed',
     'and the one that waited is processed');
 select is(outcome(event('evt_orphan', 'quote.accepted', quote('qt_orphan', 'cus_o'))), 'parked',
     'given an event that waits for its user, and whose effect will violate a deferred constraint');
 select is(outcome(event('evt_links_2', 'checkout.session.completed', checkout('cs_o', 'cus_o', '{"client_reference_id": "u1"}'))), 'processed',
     'when the event that links them is delivered, then it is processed all the same');
+call run_due();
 select results_eq('select status, sqlstate from paidonce.events where event_id = ''evt_orphan''', $$values ('failed', '23503')$$,
     'and the one that waited is kept as failed');
 

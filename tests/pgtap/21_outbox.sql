@@ -127,6 +127,7 @@ end
 $$;
 select is(outcome(event('evt_12', 'quote.accepted', quote('qt_12', 'cus_12'))), 'parked', 'given a parked event');
 select is(outcome(event('evt_13', 'checkout.session.completed', checkout('cs_13', 'cus_12', '{"client_reference_id": "u1"}'))), 'processed', 'when another one links its customer');
+call run_due();
 select set_eq('select event_id || '' '' || idempotency_key from paidonce.outbox where action = ''email.owner''',
     array['evt_12 evt_12:email.owner', 'evt_13 evt_13:email.owner'],
     'then the actions of each are there, under its own key');

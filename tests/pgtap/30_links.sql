@@ -158,6 +158,7 @@ select is(outcome(event('evt_59', 'quote.finalized', quote('qt_59', 'cus_60'))),
 insert into app.knob values ('evt_62');
 select is(outcome(event('evt_64', 'checkout.session.completed', checkout('cs_64', 'cus_60', '{"client_reference_id": "u60"}'))), 'processed',
     'given waiting events, when checkout links their customer, then it is processed');
+call run_due();
 select results_eq('select event_id, status, attempts from paidonce.events where event_id in (''evt_59'', ''evt_60'', ''evt_61'', ''evt_62'', ''evt_63'') order by event_id',
     $$values ('evt_59', 'failed', 1), ('evt_60', 'processed', 2), ('evt_61', 'processed', 2), ('evt_62', 'failed', 2), ('evt_63', 'parked', 1)$$,
     'given that link, when the waiting events are read, then they have run, the one that failed is kept so, the other customer''s waits, and what had failed is left alone');
@@ -173,6 +174,7 @@ delete from app.knob;
 select is(outcome(event('evt_62', 'quote.accepted', quote('qt_evt_62', 'cus_60'))), 'processed',
     'given an event that failed when a link ran it, when Stripe delivers it again, then it is processed');
 select is(paidonce.link_customer('cus_63', 'u63'), true, 'given a waiting event, when its customer is linked by hand');
+call run_due();
 select is((select status from paidonce.events where event_id = 'evt_63'), 'processed', 'then it has run');
 select is(outcome(event('evt_65', 'quote.accepted', quote('qt_65', 'cus_63'))), 'processed',
     'given a customer with a user, when an event comes, then it does not wait');
@@ -198,6 +200,7 @@ select results_eq('select status, attempts, (select user_id from paidonce.custom
     'then the link is undone, and it waits on');
 delete from app.knob;
 select is(outcome(event('evt_71', 'checkout.session.completed', checkout('cs_71', 'cus_70', '{"client_reference_id": "u70"}'))), 'processed', 'when the linking event is delivered again');
+call run_due();
 select results_eq('select status, (select user_id from paidonce.customers where customer_id = ''cus_70''), (select count(*) from app.done where event_id = ''evt_70'')
     from paidonce.events where event_id = ''evt_70''', $$values ('processed', 'u70', 1::bigint)$$,
     'then the link is there, and it has run');

@@ -24,6 +24,7 @@ select is(workspace(), null, 'then there is no workspace');
 select is(letters(), null, 'then nothing is sent');
 select is(paidonce_test.deliver(paidonce_test.event('checkout.session.completed', paidonce_test.checkout_session('cs_1', 'cus_1', 'ada', 'subscription'))), 'processed',
     'given its checkout, when it names the user');
+call run_due();
 select is((select e.status from paidonce.events as e where e.event_id = 'evt_sub'), 'processed', 'then the event has run by itself');
 select is(workspace(), 'ada price_pro 1 open', 'then the workspace is open');
 select is(letters(), 'email.welcome welcome:sub_1', 'then there is one welcome');

@@ -7,8 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/paidonce/paidonce/internal/fakehttp"
-	"github.com/paidonce/paidonce/internal/pgtest"
+	"github.com/paidonce/paidonce/internal/testing/fakehttp"
+	"github.com/paidonce/paidonce/internal/testing/pgtest"
 )
 
 func checkout(id string) string {

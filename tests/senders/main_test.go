@@ -17,10 +17,10 @@ import (
 	"github.com/paidonce/paidonce/go/database"
 	"github.com/paidonce/paidonce/go/outbox"
 	"github.com/paidonce/paidonce/go/outbox/httpsender"
+	"github.com/paidonce/paidonce/go/outbox/refetch"
 	"github.com/paidonce/paidonce/go/outbox/resend"
-	"github.com/paidonce/paidonce/go/outbox/stripeapi"
-	"github.com/paidonce/paidonce/go/refetch"
-	"github.com/paidonce/paidonce/internal/pgtest"
+	"github.com/paidonce/paidonce/go/outbox/stripe"
+	"github.com/paidonce/paidonce/internal/testing/pgtest"
 )
 
 const (
@@ -118,7 +118,7 @@ func (s setup) worker(pool *pgxpool.Pool, wrap func(outbox.Sender) outbox.Sender
 	if err := add("email.*", send, policy, err); err != nil {
 		return nil, err
 	}
-	send, policy, err = stripeapi.New(stripeapi.Options{Key: stripeKey, BaseURL: s.Stripe, SearchLag: 100 * time.Millisecond})
+	send, policy, err = stripe.New(stripe.Options{Key: stripeKey, BaseURL: s.Stripe, SearchLag: 100 * time.Millisecond})
 	if err := add("stripe.*", send, policy, err); err != nil {
 		return nil, err
 	}

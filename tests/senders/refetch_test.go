@@ -10,8 +10,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/paidonce/paidonce/internal/fakehttp"
-	"github.com/paidonce/paidonce/internal/pgtest"
+	"github.com/paidonce/paidonce/internal/testing/fakehttp"
+	"github.com/paidonce/paidonce/internal/testing/pgtest"
 )
 
 func (s *shop) status(id string) string {

@@ -13,10 +13,10 @@ import (
 
 	"github.com/paidonce/paidonce/go/database"
 	"github.com/paidonce/paidonce/go/outbox"
-	"github.com/paidonce/paidonce/internal/fakehttp"
-	"github.com/paidonce/paidonce/internal/fakeresend"
-	"github.com/paidonce/paidonce/internal/fakestripe"
-	"github.com/paidonce/paidonce/internal/pgtest"
+	"github.com/paidonce/paidonce/internal/testing/fakehttp"
+	"github.com/paidonce/paidonce/internal/testing/fakeresend"
+	"github.com/paidonce/paidonce/internal/testing/fakestripe"
+	"github.com/paidonce/paidonce/internal/testing/pgtest"
 )
 
 //go:embed testdata/app.sql

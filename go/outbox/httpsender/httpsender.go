@@ -32,8 +32,8 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/paidonce/paidonce/go/internal/answer"
 	"github.com/paidonce/paidonce/go/outbox"
+	"github.com/paidonce/paidonce/go/outbox/internal/answer"
 )
 
 const (

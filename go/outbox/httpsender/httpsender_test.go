@@ -16,8 +16,8 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/paidonce/paidonce/go/outbox"
-	"github.com/paidonce/paidonce/internal/fakehttp"
-	"github.com/paidonce/paidonce/internal/outboxtest"
+	"github.com/paidonce/paidonce/go/outboxtest"
+	"github.com/paidonce/paidonce/internal/testing/fakehttp"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/paidonce/paidonce/internal/outboxtest"
+	"github.com/paidonce/paidonce/go/outboxtest"
 )
 
 func TestPublic(t *testing.T) {

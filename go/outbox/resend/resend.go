@@ -19,13 +19,13 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 	"unicode/utf8"
 
-	"github.com/paidonce/paidonce/go/internal/answer"
 	"github.com/paidonce/paidonce/go/outbox"
+	"github.com/paidonce/paidonce/go/outbox/internal/answer"
+	"github.com/paidonce/paidonce/go/outbox/internal/provider"
 )
 
 // DefaultBaseURL is where Resend's API is.
@@ -57,28 +57,16 @@ type sender struct {
 
 // New returns the sender and the policy it asks for, to be registered for "email.*".
 func New(o Options) (outbox.Sender, outbox.Policy, error) {
-	base := o.BaseURL
-	if base == "" {
-		base = DefaultBaseURL
-	}
-	u, err := url.Parse(base)
+	base, err := provider.BaseURL(o.BaseURL, DefaultBaseURL)
 	switch {
 	case strings.TrimSpace(o.Key) == "":
 		return nil, outbox.Policy{}, errors.New("resend: no API key")
-	case err != nil, u.Scheme != "http" && u.Scheme != "https", u.Host == "":
-		return nil, outbox.Policy{}, errors.New("resend: the base URL must be an absolute http or https URL")
+	case err != nil:
+		return nil, outbox.Policy{}, fmt.Errorf("resend: %w", err)
 	case o.Timeout < 0:
 		return nil, outbox.Policy{}, errors.New("resend: the timeout cannot be negative")
 	}
-	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.IdleConnTimeout = 30 * time.Second
-	s := &sender{
-		url: u.JoinPath("emails").String(), key: strings.TrimSpace(o.Key),
-		client: &http.Client{
-			Transport:     transport,
-			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		},
-	}
+	s := &sender{url: base.JoinPath("emails").String(), key: strings.TrimSpace(o.Key), client: provider.Client()}
 	return s.send, outbox.Policy{Timeout: o.Timeout, KeyLife: keyLife}, nil
 }
 

@@ -12,9 +12,9 @@ import (
 
 	"github.com/paidonce/paidonce/go/outbox"
 	"github.com/paidonce/paidonce/go/outbox/resend"
-	"github.com/paidonce/paidonce/internal/fakehttp"
-	"github.com/paidonce/paidonce/internal/fakeresend"
-	"github.com/paidonce/paidonce/internal/outboxtest"
+	"github.com/paidonce/paidonce/go/outboxtest"
+	"github.com/paidonce/paidonce/internal/testing/fakehttp"
+	"github.com/paidonce/paidonce/internal/testing/fakeresend"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -1,3 +1,0 @@
-alter table paidonce.accounts
-    alter column opened type integer,
-    drop column if exists note;

@@ -1,2 +1,0 @@
-create or replace view paidonce.open_accounts with (security_invoker = on) as
-select account_id, opened from paidonce.accounts where opened > 0;
