@@ -164,6 +164,7 @@ func TestWorkerCommand(t *testing.T) {
 		args []string
 		err  string
 	}{
+		"given a receiver without a secret when the worker starts then it is refused": {[]string{"OUTBOX_HTTP_URL=http://127.0.0.1:1"}, nil, "both a URL (OUTBOX_HTTP_URL) and a secret (OUTBOX_HTTP_SECRET)"},
 		"given a lease of nothing when the worker starts then it is refused":          {[]string{"OUTBOX_LEASE=0"}, nil, "OUTBOX_LEASE"},
 		"given a lease that is none when the worker starts then it is refused":        {[]string{"OUTBOX_LEASE=soon"}, nil, "soon"},
 		"given a broken LISTEN url when the worker starts then no password is shown":  {[]string{"LISTEN_DATABASE_URL=postgres://u:hush-hush@h:port/d", "RESEND_API_KEY=re_1"}, nil, "LISTEN_DATABASE_URL"},
