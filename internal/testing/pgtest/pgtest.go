@@ -70,7 +70,6 @@ func Start(ctx context.Context) (*cluster.Cluster, error) {
 		"fsync":            "off",
 		"full_page_writes": "off",
 		"max_wal_size":     "4GB",
-		"deadlock_timeout": "100ms", // tests make deadlocks on purpose, and what waits behind one should not time out
 	}})
 }
 
