@@ -2959,7 +2959,7 @@ call paidonce.only_grant('execute', 'function paidonce.requeue_outbox(bigint, bo
 --            dead, or release (given back untried: the attempt does not count).
 -- Returns:   ids of the rows that were settled; the others belong to another worker by now.
 -- Raises:    22023 when an outcome is unknown.
--- Locks:     the rows. One that an event has locked is passed over: the event takes it away from the worker (see paidonce.request_refetch).
+-- Locks:     the rows, in the order of their ids. A request for a refetch that an event has locked is passed over: the event takes it away from the worker (see paidonce.request_refetch).
 create or replace function paidonce.settle_outbox(results jsonb)
 returns setof bigint
 language plpgsql
@@ -2976,13 +2976,30 @@ begin
     end if;
 
     return query
-    with settled as materialized (
-        select o.id, r.outcome, r.response, r.error, r.retry_after
+    with told as (
+        select r.*
         from jsonb_to_recordset(results)
             as r (id bigint, lease_token bigint, outcome pg_catalog.text, response pg_catalog.jsonb, error pg_catalog.text, retry_after double precision)
+    ),
+    own as materialized (
+        select o.id, r.outcome, r.response, r.error, r.retry_after
+        from told as r
         join paidonce.outbox as o on o.id = r.id and o.lease_token = r.lease_token and o.lease_until is not null and o.status = 'pending'
+        where o.coalesce_key is null
+        order by o.id
+        for update of o
+    ),
+    asked_for as materialized (
+        -- What an event has locked it takes away from the worker; waited for, it could close a circle of waits.
+        select o.id, r.outcome, r.response, r.error, r.retry_after
+        from told as r
+        join paidonce.outbox as o on o.id = r.id and o.lease_token = r.lease_token and o.lease_until is not null and o.status = 'pending'
+        where o.coalesce_key is not null
         order by o.id
         for update of o skip locked
+    ),
+    settled as (
+        select * from own union all select * from asked_for
     )
     update paidonce.outbox as o
     set status = case s.outcome when 'sent' then 'sent' when 'dead' then 'dead' else 'pending' end,

@@ -184,7 +184,7 @@ func TestRunner(t *testing.T) {
 		if !pgtest.One[bool](t, db, "select to_regprocedure('paidonce.run_due(integer)') is not null") {
 			t.Skip("the schema knows no due work yet")
 		}
-		for _, of := range []string{"paidonce_edge", "paidonce_worker"} {
+		for _, of := range []string{"service_role", "paidonce_worker"} {
 			role := "due_" + of + "_" + db.Name
 			db.Exec(t, "create role "+role+" in role "+of)
 			pool, err := pgxpool.New(t.Context(), db.Login(t, role))

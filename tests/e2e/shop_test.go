@@ -174,17 +174,20 @@ func (s *shop) requireAnswer(want string, e event) {
 // status is what the database says of an event, empty when it has none.
 func (s *shop) status(e event) string {
 	s.t.Helper()
+	pgtest.RunDue(s.t, s.db.Pool)
 	return pgtest.One[string](s.t, s.db, "select coalesce((select status from paidonce.events where event_id = $1), '')", e.id)
 }
 
 func (s *shop) count(from string, args ...any) int {
 	s.t.Helper()
+	pgtest.RunDue(s.t, s.db.Pool)
 	return pgtest.One[int](s.t, s.db, "select count(*) from "+from, args...)
 }
 
 // requireSound ends every story: what is processed has its effects, once, and nothing else has any.
 func (s *shop) requireSound() {
 	s.t.Helper()
+	pgtest.RunDue(s.t, s.db.Pool)
 	requireSound(s.t, s.db.Pool)
 }
 

@@ -39,6 +39,7 @@ func given(t *testing.T, db *pgtest.DB, events ...string) {
 	t.Helper()
 	for _, e := range events {
 		require.NoError(t, untilDone(t.Context(), db.Pool, e))
+		pgtest.RunDue(t, db.Pool)
 	}
 }
 

@@ -104,6 +104,7 @@ type querier interface {
 
 func (s story) require(t *testing.T, db querier, how string) {
 	t.Helper()
+	pgtest.RunDue(t, db)
 	for _, f := range append(slices.Clone(s.then), fact{audit, s.audit}) {
 		var got string
 		require.NoError(t, db.QueryRow(t.Context(), f.query).Scan(&got), f.query)
@@ -187,7 +188,7 @@ do $$
 declare
     v_table text;
 begin
-    foreach v_table in array '{events,deliveries,customers,subscription_items,subscriptions,checkout_sessions,invoice_lines,invoices,
+    foreach v_table in array '{events,deliveries,due_work,customers,subscription_items,subscriptions,checkout_sessions,invoice_lines,invoices,
         payments,refunds,disputes,purchase_objects,prices,products,entitlement_summaries,credit_entries,outbox,link_conflicts,
         price_grants}'::text[] loop
         execute format('delete from paidonce.%I', v_table);

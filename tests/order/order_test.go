@@ -151,6 +151,9 @@ func end(ctx context.Context, tx pgx.Tx, s story, order []int) (state string, er
 	if _, err := tx.Exec(ctx, deliver, events); err != nil {
 		return "", err
 	}
+	if _, err := tx.Exec(ctx, "select paidonce.run_due(1000)"); err != nil {
+		return "", err
+	}
 	err = tx.QueryRow(ctx, readState).Scan(&state)
 	return state, err
 }
@@ -175,6 +178,7 @@ func parallelEnd(t *testing.T, pool *pgxpool.Pool, s story, random *rand.Rand) (
 		group.Go(func() error { return untilDone(ctx, pool, event) })
 	}
 	require.NoError(t, group.Wait())
+	pgtest.RunDue(t, pool)
 	require.NoError(t, pool.QueryRow(ctx, readState).Scan(&state))
 	return state
 }

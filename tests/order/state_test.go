@@ -36,7 +36,7 @@ from (select u.event::jsonb as event from unnest($1::text[]) with ordinality as 
 
 // forget empties every table that events write.
 const forget = `
-truncate paidonce.events, paidonce.deliveries, paidonce.customers, paidonce.subscriptions, paidonce.subscription_items,
+truncate paidonce.due_work, paidonce.events, paidonce.deliveries, paidonce.customers, paidonce.subscriptions, paidonce.subscription_items,
     paidonce.checkout_sessions, paidonce.invoices, paidonce.invoice_lines, paidonce.payments, paidonce.refunds, paidonce.disputes,
     paidonce.purchase_objects, paidonce.prices, paidonce.products, paidonce.entitlement_summaries, paidonce.credit_entries,
     paidonce.outbox, paidonce.link_conflicts, paidonce.price_grants`
