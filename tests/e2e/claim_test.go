@@ -13,6 +13,7 @@ func (s *shop) linked() buyer {
 	s.t.Helper()
 	b := newBuyer()
 	s.requireAnswer("200 processed", b.checkout())
+	pgtest.RunDue(s.t, s.db.Pool)
 	return b
 }
 

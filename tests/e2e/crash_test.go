@@ -13,6 +13,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
+	"github.com/paidonce/paidonce/internal/testing/pgtest"
+
 	"github.com/paidonce/paidonce/internal/migrate"
 	"github.com/paidonce/paidonce/internal/testing/cluster"
 )
@@ -83,6 +85,7 @@ func TestPostgresKilled(t *testing.T) {
 				require.Equal(t, 200, got.Status, got)
 			}
 		}
+		pgtest.RunDue(t, pool)
 		var processed int
 		require.NoError(t, pool.QueryRow(t.Context(), "select count(*) from paidonce.events where status = 'processed'").Scan(&processed))
 		require.Equal(t, len(events), processed)

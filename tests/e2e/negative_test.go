@@ -150,6 +150,7 @@ func TestIdempotency(t *testing.T) {
 			events = append(events, b.paid(fresh("in")), b.checkout(), b.subscribed("updated", "active", 1), b.subscribed("created", "active", 0))
 		}
 		s.parallel(events...)
+		pgtest.RunDue(t, s.db.Pool)
 		before := s.written()
 		for _, a := range s.parallel(events...) {
 			require.Equal(t, "200 duplicate", a.String())

@@ -174,13 +174,13 @@ func (s *shop) requireAnswer(want string, e event) {
 // status is what the database says of an event, empty when it has none.
 func (s *shop) status(e event) string {
 	s.t.Helper()
-	pgtest.RunDue(s.t, s.db.Pool)
+	pgtest.RunDueNow(s.t, s.db.Pool)
 	return pgtest.One[string](s.t, s.db, "select coalesce((select status from paidonce.events where event_id = $1), '')", e.id)
 }
 
 func (s *shop) count(from string, args ...any) int {
 	s.t.Helper()
-	pgtest.RunDue(s.t, s.db.Pool)
+	pgtest.RunDueNow(s.t, s.db.Pool)
 	return pgtest.One[int](s.t, s.db, "select count(*) from "+from, args...)
 }
 

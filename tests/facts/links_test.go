@@ -93,6 +93,7 @@ func TestLinks(t *testing.T) {
 		require.Equal(t, "parked", outcome)
 		require.Equal(t, "", pgtest.One[string](t, db, audit), "nobody is wronged while nobody owns it")
 		db.Exec(t, linked)
+		pgtest.RunDue(t, db.Pool)
 		require.Equal(t, "100", pgtest.One[string](t, db, balance))
 		require.Equal(t, "processed link", pgtest.One[string](t, db, "select outcome || ' ' || source from paidonce.deliveries order by delivery_id desc limit 1"))
 	})
@@ -133,6 +134,7 @@ func TestHTTP(t *testing.T) {
 			request.Header.Set(stripesign.Header, stripesign.Sign([]byte(step.event), "whsec_facts", time.Now()))
 			recorder := httptest.NewRecorder()
 			handler.ServeHTTP(recorder, request)
+			pgtest.RunDue(t, db.Pool)
 			var answer struct{ Outcome string }
 			require.NoError(t, json.Unmarshal(recorder.Body.Bytes(), &answer))
 			require.Equal(t, step.want, sprintf("%d %s", recorder.Code, answer.Outcome), recorder.Body.String())

@@ -76,6 +76,7 @@ func TestRounds(t *testing.T) {
 				}
 				return err
 			}))
+			pgtest.RunDue(t, db.Pool)
 			want := 100
 			if spent {
 				want -= 30
@@ -160,6 +161,7 @@ func TestRounds(t *testing.T) {
 					}
 				}))
 			}
+			pgtest.RunDue(t, db.Pool)
 			require.Equal(t, 100, pgtest.One[int](t, db, "select count(*) from paidonce.credit_balances where balance = 100"))
 			require.Empty(t, pgtest.One[string](t, db, audit))
 		})

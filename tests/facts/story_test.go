@@ -89,6 +89,7 @@ func (s story) tryOrder(t *testing.T, db *pgtest.DB, order []int) {
 		_, err = handle(t.Context(), tx, s.events[n])
 		require.NoError(t, err)
 	}
+	pgtest.RunDue(t, tx)
 	for _, n := range slices.Backward(order) {
 		outcome, err := handle(t.Context(), tx, s.events[n])
 		require.NoError(t, err)
