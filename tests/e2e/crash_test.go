@@ -13,10 +13,9 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
-	"github.com/paidonce/paidonce/internal/testing/pgtest"
-
 	"github.com/paidonce/paidonce/internal/migrate"
 	"github.com/paidonce/paidonce/internal/testing/cluster"
+	"github.com/paidonce/paidonce/internal/testing/pgtest"
 )
 
 // acknowledged notes which events have been answered with 200, and as what.
