@@ -83,6 +83,7 @@ func TestApp(t *testing.T) {
 		require.Equal(t, "OK parked", s.deliver(t, subscribed), "its customer belongs to nobody yet")
 		require.Equal(t, "none", pgtest.One[string](t, s.DB, workspaces))
 		require.Equal(t, "OK processed", s.deliver(t, checkout))
+		pgtest.RunDue(t, s.Pool)
 		require.Equal(t, "ada price_pro 1 t", pgtest.One[string](t, s.DB, workspaces), "it has run by itself")
 		require.Equal(t, "OK processed", s.deliver(t, paid))
 		require.Equal(t, "welcome:sub_1, receipt:in_1", pgtest.One[string](t, s.DB, letters))
@@ -117,6 +118,7 @@ func TestUpgrade(t *testing.T) {
 		}
 		require.Equal(t, before, pgtest.One[string](t, s.DB, kept))
 		require.Equal(t, "OK processed", s.deliver(t, checkout))
+		pgtest.RunDue(t, s.Pool)
 		require.Equal(t, "ada price_pro 1 t", pgtest.One[string](t, s.DB, workspaces), "what waited runs under the new version")
 	})
 

@@ -135,6 +135,7 @@ func TestUnresolved(t *testing.T) {
 			for _, e := range later.events {
 				require.NoError(t, untilDone(t.Context(), db.Pool, e))
 			}
+			pgtest.RunDue(t, db.Pool)
 			require.Equal(t, later.want, pgtest.One[string](t, db, balance))
 
 			for i, e := range []string{
@@ -146,6 +147,7 @@ func TestUnresolved(t *testing.T) {
 			}
 			db.Exec(t, "insert into paidonce.price_grants (price_id, credits) values ('price_pro', 1) on conflict (price_id, feature) do update set credits = 1")
 			db.Exec(t, "select paidonce.replay('evt_1', true)")
+			pgtest.RunDue(t, db.Pool)
 			require.Equal(t, later.want, pgtest.One[string](t, db, balance), "a grant once made stays")
 			require.Equal(t, "0", pgtest.One[string](t, db, edited))
 			require.Empty(t, pgtest.One[string](t, db, audit))

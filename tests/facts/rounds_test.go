@@ -129,6 +129,7 @@ func TestRounds(t *testing.T) {
 			)
 			require.NoError(t, together(len(events), func(i int) error { return untilDone(t.Context(), db.Pool, events[i]) }))
 		}
+		pgtest.RunDue(t, db.Pool)
 		require.Equal(t, 60, pgtest.One[int](t, db, "select count(*) from paidonce.credit_balances where balance = 50"))
 		require.Empty(t, pgtest.One[string](t, db, audit))
 	})

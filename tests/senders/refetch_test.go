@@ -138,7 +138,7 @@ func TestWaitingForPrices(t *testing.T) {
 		"lines": object{"object": "list", "data": []any{object{"id": "il_1", "object": "line_item", "amount": 1000, "quantity": 1, "pricing": object{"type": "price_details", "price_details": object{"price": "price_1", "product": "prod_1"}}}}},
 	}
 
-	t.Run("given a request that an event has joined when a worker comes before the event is committed then it has to wait", func(t *testing.T) {
+	t.Run("given a request that an event has joined when a worker has fetched before the event is committed then its answer waits for the event, and the object is asked for again", func(t *testing.T) {
 		t.Parallel()
 		s := openShop(t)
 		s.updated("evt_1", subscription("sub_1", "active"))
@@ -147,9 +147,25 @@ func TestWaitingForPrices(t *testing.T) {
 		defer func() { _ = tx.Rollback(context.Background()) }()
 		_, err = tx.Exec(t.Context(), "select public.handle_stripe_event($1::jsonb)", event("evt_2", "customer.subscription.updated", time.Now(), subscription("sub_1", "past_due")))
 		require.NoError(t, err)
-		require.Zero(t, s.count("paidonce.claim_outbox(10, '1 minute')"), "its answer could be applied and settled before the cause is there")
-		require.NoError(t, tx.Commit(t.Context()))
 		require.Equal(t, 1, s.count("paidonce.claim_outbox(10, '1 minute')"))
+		generation := pgtest.One[int](t, s.db, "select paidonce.generation_of('subscription', 'sub_1')")
+		applied := make(chan string, 1)
+		go func() {
+			var became string
+			if err := s.db.Pool.QueryRow(context.Background(), "select paidonce.apply_snapshot($1::jsonb, now(), $2)", encode(subscription("sub_1", "active")), generation).Scan(&became); err != nil {
+				became = err.Error()
+			}
+			applied <- became
+		}()
+		select {
+		case became := <-applied:
+			t.Fatal("the answer did not wait: ", became)
+		case <-time.After(300 * time.Millisecond):
+		}
+		require.NoError(t, tx.Commit(t.Context()))
+		require.Equal(t, "moved", <-applied)
+		require.Equal(t, 1, s.count("paidonce.outbox where status = 'pending' and lease_until is null"))
+		require.Equal(t, "past_due", s.status("sub_1"))
 	})
 
 	t.Run("given a price that is known and a product that Stripe does not show when a line waits for both then the price is not asked for again and again", func(t *testing.T) {
