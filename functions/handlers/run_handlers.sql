@@ -1,5 +1,5 @@
 -- Purpose:   call the registered effects of an event, one after the other.
--- Arguments: handlers, as paidonce.handlers_for gives them; event.
+-- Arguments: handlers, as paidonce.admit gives them; event.
 -- Returns:   nothing.
 -- Raises:    42501 when the session has prepared types of its own for the effects to fall for; whatever an effect raises; 42883 where a registered function is gone; the error of a deferred constraint
 --            that the effects leave violated, which would otherwise come up at the commit, when it cannot be kept.

@@ -24,7 +24,7 @@ begin
     v_new := paidonce.newest(event, v_old.as_of, v_old.as_of_rank, v_old.deleted, v_old.source_event, v_old.rivals);
     v_object := v_new.winner #> '{data,object}';
 
-    -- The row is there: paidonce.lock_subject made it.
+    -- The row is there: paidonce.lock_set made it.
     update paidonce.customers as c
     set generation = c.generation + 1, rivals = v_new.rivals
     where c.customer_id = v_id;

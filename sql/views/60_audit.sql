@@ -69,6 +69,10 @@ select 'reversal_without_purchase', t.purchase_id,
 from paidonce.credit_targets as t
 where not t.known and t.refunded_amount + t.disputed_amount > 0
 union all
+select 'due_and_not_done', d.kind || ' ' || d.subject,
+    format('due since %s, tried %s times%s: is a worker running?', d.marked_at, d.attempts, coalesce(' (' || d.error || ')', ''))
+from paidonce.due_work as d
+union all
 select 'link_contradicted', l.customer_id, format('it belongs to %s, but %s named %s', c.user_id, coalesce(l.event_id, 'a person'), l.user_id)
 from paidonce.link_conflicts as l
 left join paidonce.customers as c on c.customer_id = l.customer_id

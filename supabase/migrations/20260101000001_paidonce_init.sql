@@ -2041,7 +2041,7 @@ call paidonce.only_grant('execute', 'function paidonce.on(text, regprocedure)', 
 
 -- file: functions/handlers/run_handlers.sql
 -- Purpose:   call the registered effects of an event, one after the other.
--- Arguments: handlers, as paidonce.handlers_for gives them; event.
+-- Arguments: handlers, as paidonce.admit gives them; event.
 -- Returns:   nothing.
 -- Raises:    42501 when the session has prepared types of its own for the effects to fall for; whatever an effect raises; 42883 where a registered function is gone; the error of a deferred constraint
 --            that the effects leave violated, which would otherwise come up at the commit, when it cannot be kept.
@@ -3146,7 +3146,7 @@ begin
     v_new := paidonce.newest(event, v_old.as_of, v_old.as_of_rank, v_old.deleted, v_old.source_event, v_old.rivals);
     v_object := v_new.winner #> '{data,object}';
 
-    -- The row is there: paidonce.lock_subject made it.
+    -- The row is there: paidonce.lock_set made it.
     update paidonce.customers as c
     set generation = c.generation + 1, rivals = v_new.rivals
     where c.customer_id = v_id;
@@ -5673,6 +5673,10 @@ select 'reversal_without_purchase', t.purchase_id,
     format('%s is refunded or disputed, but no event has said yet what it paid for', t.refunded_amount + t.disputed_amount)
 from paidonce.credit_targets as t
 where not t.known and t.refunded_amount + t.disputed_amount > 0
+union all
+select 'due_and_not_done', d.kind || ' ' || d.subject,
+    format('due since %s, tried %s times%s: is a worker running?', d.marked_at, d.attempts, coalesce(' (' || d.error || ')', ''))
+from paidonce.due_work as d
 union all
 select 'link_contradicted', l.customer_id, format('it belongs to %s, but %s named %s', c.user_id, coalesce(l.event_id, 'a person'), l.user_id)
 from paidonce.link_conflicts as l
