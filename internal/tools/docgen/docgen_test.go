@@ -76,7 +76,7 @@ func TestReference(t *testing.T) {
 		"a column without a comment":       {"alter table paidonce.events add column note text", "paidonce.events.note has no comment"},
 		"a table that no file declares":    {"create table paidonce.stray (); comment on table paidonce.stray is 'x'", "no file below sql/ or functions/"},
 		"a function that no file declares": {"create function paidonce.stray() returns void language sql begin atomic; end; grant execute on function paidonce.stray() to service_role", "no file below sql/ or functions/"},
-		"an overload of a function":        {"create function paidonce.replay() returns void language sql begin atomic; end; comment on function paidonce.replay() is 'x'", "several lists of arguments"},
+		"an overload of a function":        {"create function paidonce.replay() returns void language sql begin atomic; end; comment on function paidonce.replay() is 'x. Owner only.'", "several lists of arguments"},
 	} {
 		t.Run("given "+name+" when pages are made then it is named", func(t *testing.T) {
 			t.Parallel()
