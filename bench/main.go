@@ -136,9 +136,14 @@ func run(ctx context.Context, o options) (err error) {
 	case o.stored > 0:
 		return b.compareStored(ctx)
 	}
+	stage := len(b.closers)
 	if err := b.compare(ctx); err != nil || len(b.only) > 0 {
 		return err
 	}
 	fmt.Println()
+	// The server has not got connections for the variants' pools and 64 clients at the same time.
+	if err := b.closeDownTo(stage); err != nil {
+		return err
+	}
 	return b.traffic(ctx)
 }
