@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -25,41 +26,57 @@ const secret = "whsec_bench"
 // overHTTP puts the real handler before a database, or before what is compared with it: signature check, JSON
 // clean-up, answer and all are the same for every variant, and so is the client, which signs each event.
 func (b *bench) overHTTP(db webhook.Querier) (deliverer, error) {
-	handler, err := webhook.New(webhook.Options{Secrets: []string{secret}, DB: db, Logger: slog.New(slog.DiscardHandler)})
+	url, stop, err := serve(db)
 	if err != nil {
 		return nil, err
+	}
+	client := newClient(slices.Max(b.clients))
+	b.closers = append(b.closers, stop, func() error { client.CloseIdleConnections(); return nil })
+	return func(ctx context.Context, d delivery) (string, error) {
+		status, answer, err := post(ctx, client, url, []byte(d.body))
+		if err != nil {
+			return "", err
+		}
+		if status != http.StatusOK {
+			return "", fmt.Errorf("answered %d: %s", status, answer)
+		}
+		return outcomeOf(answer)
+	}, nil
+}
+
+// serve starts the handler on a port of its own.
+func serve(db webhook.Querier) (url string, stop func() error, err error) {
+	handler, err := webhook.New(webhook.Options{Secrets: []string{secret}, DB: db, Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		return "", nil, err
 	}
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		return nil, err
+		return "", nil, err
 	}
 	server := &http.Server{Handler: handler, ReadHeaderTimeout: 10 * time.Second}
 	go func() { _ = server.Serve(listener) }()
-	transport := &http.Transport{MaxIdleConnsPerHost: slices.Max(b.clients)}
-	b.closers = append(b.closers, server.Close, func() error { transport.CloseIdleConnections(); return nil })
-	client, url := &http.Client{Transport: transport}, "http://"+listener.Addr().String()
-	return func(ctx context.Context, d delivery) (string, error) { return post(ctx, client, url, d.body) }, nil
+	return "http://" + listener.Addr().String(), server.Close, nil
 }
 
-func post(ctx context.Context, client *http.Client, url, body string) (string, error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(body))
+func newClient(conns int) *http.Client {
+	return &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: conns}}
+}
+
+// post signs a body, sends it and returns the answer.
+func post(ctx context.Context, client *http.Client, url string, body []byte) (int, []byte, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, bytes.NewReader(body))
 	if err != nil {
-		return "", err
+		return 0, nil, err
 	}
-	r.Header.Set(stripesign.Header, stripesign.Sign([]byte(body), secret, time.Now()))
+	r.Header.Set(stripesign.Header, stripesign.Sign(body, secret, time.Now()))
 	res, err := client.Do(r)
 	if err != nil {
-		return "", err
+		return 0, nil, err
 	}
 	defer func() { _ = res.Body.Close() }()
 	answer, err := io.ReadAll(res.Body)
-	if err != nil {
-		return "", err
-	}
-	if res.StatusCode != http.StatusOK {
-		return "", fmt.Errorf("answered %d: %s", res.StatusCode, answer)
-	}
-	return outcomeOf(answer)
+	return res.StatusCode, answer, err
 }
 
 func outcomeOf(raw []byte) (string, error) {

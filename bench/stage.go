@@ -131,12 +131,15 @@ func (b *bench) pool(ctx context.Context, url string) (*pgxpool.Pool, error) {
 	return pool, nil
 }
 
-func (b *bench) close() error {
+func (b *bench) close() error { return b.closeDownTo(0) }
+
+// closeDownTo closes what was opened after the first so many.
+func (b *bench) closeDownTo(n int) error {
 	var errs []error
-	for _, c := range slices.Backward(b.closers) {
+	for _, c := range slices.Backward(b.closers[n:]) {
 		errs = append(errs, c())
 	}
-	b.closers = nil
+	b.closers = b.closers[:n]
 	return errors.Join(errs...)
 }
 
