@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/paidonce/paidonce/internal/cluster"
+	"github.com/paidonce/paidonce/internal/testing/cluster"
 	"github.com/paidonce/paidonce/internal/testing/traffic"
 )
 

@@ -15,7 +15,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/paidonce/paidonce/go/database"
-	"github.com/paidonce/paidonce/internal/cluster"
+	"github.com/paidonce/paidonce/internal/testing/cluster"
 	"github.com/paidonce/paidonce/internal/testing/traffic"
 )
 
