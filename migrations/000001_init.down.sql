@@ -89,6 +89,7 @@ drop function if exists paidonce.require_read_committed;
 drop function if exists paidonce.replay;
 drop function if exists paidonce.admit;
 drop function if exists paidonce.wait_for_readers;
+drop function if exists paidonce.run_due_items;
 drop function if exists paidonce.run_due_item;
 drop function if exists paidonce.run_due;
 drop function if exists paidonce.put_off;

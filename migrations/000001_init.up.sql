@@ -1688,55 +1688,19 @@ revoke all on function paidonce.put_off(paidonce.due_work, text) from public;
 call paidonce.only_grant('execute', 'function paidonce.put_off(paidonce.due_work, text)', variadic '{}');
 
 -- file: functions/due/run_due.sql
--- Purpose:   do what is due: parked events and purchases of customers whose user became known, purchases that waited for a price.
---            A function cannot commit, so call it with 1 and loop: each item is then a transaction of its own. With a larger limit it waits for no
---            lock once it holds those of an item: what is busy is passed over and stays due.
--- Arguments: limit, how many items at most.
+-- Purpose:   do what is due: see paidonce.run_due_items, which this calls. In SQL, since plpgsql has no parameter named limit.
+-- Arguments: limit, how many items at most; call it with 1 in a loop, and each item is a transaction of its own.
 -- Returns:   how many were run; 0 when nothing is due at the moment, or all of it is busy.
 -- Raises:    22023 when the limit is not above zero; 40001 under a stricter isolation level than read committed.
--- Locks:     the items' rows, passing over those that others have; then as the items do (see paidonce.lock_set). An item that cannot be run now
---            is put off, a little longer each time, and holds up no other.
+-- Locks:     as paidonce.run_due_items.
 create or replace function paidonce.run_due("limit" integer)
 returns integer
-language plpgsql
+language sql
 volatile
 security definer
 set search_path = ''
-set lock_timeout = '3s'
 as $$
-declare
-    v_item   paidonce.due_work;
-    v_ran    integer := 0;
-    v_tried  bigint[] := '{}';
-    v_error  pg_catalog.text;
-begin
-    perform paidonce.require_read_committed();
-    if coalesce("limit", 0) < 1 then
-        raise exception 'run_due needs a limit above zero' using errcode = 'invalid_parameter_value';
-    end if;
-    while v_ran < "limit" and cardinality(v_tried) < "limit" + 10 loop
-        select d.* into v_item
-        from paidonce.due_work as d
-        where d.next_attempt_at <= clock_timestamp() and d.due_id <> all (v_tried)
-        order by d.next_attempt_at, d.due_id
-        limit 1
-        for update skip locked;
-        exit when not found;
-        begin
-            perform paidonce.run_due_item(v_item, case when v_ran > 0 then '1ms' when v_tried = '{}' then '3s' else '200ms' end);
-            v_ran := v_ran + 1;
-        exception
-            when others then
-                -- Busy, for the most part. Its locks are given back, and others may be run before it is tried again.
-                get stacked diagnostics v_error = message_text;
-                v_tried := v_tried || v_item.due_id;
-                if v_ran = 0 then
-                    perform paidonce.put_off(v_item, v_error);
-                end if;
-        end;
-    end loop;
-    return v_ran;
-end
+    select paidonce.run_due_items($1);
 $$;
 
 comment on function paidonce.run_due(integer) is
@@ -1805,6 +1769,64 @@ comment on function paidonce.run_due_item(paidonce.due_work, text) is
 
 revoke all on function paidonce.run_due_item(paidonce.due_work, text) from public;
 call paidonce.only_grant('execute', 'function paidonce.run_due_item(paidonce.due_work, text)', variadic '{}');
+
+-- file: functions/due/run_due_items.sql
+-- Purpose:   do what is due: parked events and purchases of customers whose user became known, purchases that waited for a price.
+--            A function cannot commit, so call it with 1 and loop: each item is then a transaction of its own. With a larger limit it waits for no
+--            lock once it holds those of an item: what is busy is passed over and stays due.
+-- Arguments: max_items, how many items at most.
+-- Returns:   how many were run; 0 when nothing is due at the moment, or all of it is busy.
+-- Raises:    22023 when the limit is not above zero; 40001 under a stricter isolation level than read committed.
+-- Locks:     the items' rows, passing over those that others have; then as the items do (see paidonce.lock_set). An item that cannot be run now
+--            is put off, a little longer each time, and holds up no other.
+create or replace function paidonce.run_due_items(max_items integer)
+returns integer
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+set lock_timeout = '3s'
+as $$
+declare
+    v_item   paidonce.due_work;
+    v_ran    integer := 0;
+    v_tried  bigint[] := array[]::bigint[];
+    v_error  pg_catalog.text;
+begin
+    perform paidonce.require_read_committed();
+    if coalesce(max_items, 0) < 1 then
+        raise exception 'run_due needs a limit above zero' using errcode = 'invalid_parameter_value';
+    end if;
+    while v_ran < max_items and cardinality(v_tried) < max_items + 10 loop
+        select d.* into v_item
+        from paidonce.due_work as d
+        where d.next_attempt_at <= clock_timestamp() and d.due_id <> all (v_tried)
+        order by d.next_attempt_at, d.due_id
+        limit 1
+        for update skip locked;
+        exit when not found;
+        begin
+            perform paidonce.run_due_item(v_item, case when v_ran > 0 then '1ms' when v_tried = array[]::bigint[] then '3s' else '200ms' end);
+            v_ran := v_ran + 1;
+        exception
+            when others then
+                -- Busy, for the most part. Its locks are given back, and others may be run before it is tried again.
+                get stacked diagnostics v_error = message_text;
+                v_tried := v_tried || v_item.due_id;
+                if v_ran = 0 then
+                    perform paidonce.put_off(v_item, v_error);
+                end if;
+        end;
+    end loop;
+    return v_ran;
+end
+$$;
+
+comment on function paidonce.run_due_items(integer) is
+    'Does what is due, and returns how many items it ran.';
+
+revoke all on function paidonce.run_due_items(integer) from public;
+call paidonce.only_grant('execute', 'function paidonce.run_due_items(integer)', variadic '{}');
 
 -- file: functions/due/wait_for_readers.sql
 -- Purpose:   wait until nobody is settling a purchase by what was known of a price or product before. Whoever reads its worth holds its id,
@@ -2114,7 +2136,9 @@ begin
         set user_id = link.user_id, linked_at = clock_timestamp(), link_event = link.event_id
         where c.customer_id = link.customer_id;
         if exists (select from paidonce.events as e where e.customer_id = link.customer_id and e.status = 'parked')
-            or exists (select from paidonce.purchase_objects as o where o.customer_id = link.customer_id) then
+            or exists (select from paidonce.invoices as n where n.customer_id = link.customer_id and n.status = 'paid')
+            or exists (select from paidonce.payments as p where p.customer_id = link.customer_id and p.credits is not null)
+            or exists (select from paidonce.checkout_sessions as s where s.customer_id = link.customer_id and s.credits is not null) then
             perform paidonce.mark_due('customer', link.customer_id, link.event_id);
         end if;
     elsif v_owner <> user_id then
@@ -2214,7 +2238,7 @@ set search_path = ''
 as $$
 declare
     v_ids   pg_catalog.text[];
-    v_goods pg_catalog.text[] := '{}';
+    v_goods pg_catalog.text[] := array[]::pg_catalog.text[];
 begin
     if object ->> 'object' in ('subscription', 'customer', 'price', 'product', 'plan') then
         v_ids := array[object ->> 'id']; -- nothing that they name is of a purchase that they change
@@ -2582,7 +2606,7 @@ declare
     v_first pg_catalog.text[]; -- those that have rows among the ones due first
     v_parts pg_catalog.int4[]; -- and how many
     v_full  boolean := false;  -- there are more than these
-    v_ids   pg_catalog.int8[] := '{}';
+    v_ids   pg_catalog.int8[] := array[]::pg_catalog.int8[];
 begin
     if coalesce(max_rows, 0) not between 1 and 10000 or coalesce(lease, '0') <= '0' or lease > '1 day' then
         raise exception 'claim_outbox needs 1 to 10000 rows and a lease of at most a day' using errcode = 'invalid_parameter_value';
@@ -3671,7 +3695,10 @@ begin
         perform paidonce.request_refetch(event, 'price', v_id);
     end if;
 
-    perform paidonce.mark_due('price', v_id, event ->> 'id');
+    -- Whoever settles a purchase by this price holds its id, shared, which this event has had to wait for.
+    if exists (select from paidonce.invoice_lines as l where l.price_id = v_id and l.credits is null) then
+        perform paidonce.mark_due('price', v_id, event ->> 'id');
+    end if;
 end
 $$;
 
@@ -3740,7 +3767,11 @@ begin
         perform paidonce.request_refetch(event, 'product', v_id);
     end if;
 
-    perform paidonce.mark_due('product', v_id, event ->> 'id');
+    -- Whoever settles a purchase by this product holds its id, shared, which this event has had to wait for.
+    if exists (select from paidonce.invoice_lines as l where l.credits is null and l.price_id is not null
+        and coalesce(l.product_id, (select p.product_id from paidonce.prices as p where p.price_id = l.price_id)) = v_id) then
+        perform paidonce.mark_due('product', v_id, event ->> 'id');
+    end if;
 end
 $$;
 
@@ -4561,7 +4592,7 @@ set search_path = ''
 as $$
 begin
     if object ->> 'object' is distinct from 'invoice' or jsonb_typeof(object #> '{lines,data}') is distinct from 'array' then
-        return '{}';
+        return array[]::pg_catalog.text[];
     end if;
     return array(
         select distinct case jsonb_typeof(r.ref) when 'string' then r.ref #>> '{}' when 'object' then r.ref ->> 'id' end
@@ -5677,6 +5708,8 @@ union all
 select 'due_and_not_done', d.kind || ' ' || d.subject,
     format('due since %s, tried %s times%s: is a worker running?', d.marked_at, d.attempts, coalesce(' (' || d.error || ')', ''))
 from paidonce.due_work as d
+-- A row of the mapping table is looked into in any case, and mostly nothing waited for it.
+where d.kind not in ('price', 'product') or d.marked_at < now() - interval '1 minute'
 union all
 select 'link_contradicted', l.customer_id, format('it belongs to %s, but %s named %s', c.user_id, coalesce(l.event_id, 'a person'), l.user_id)
 from paidonce.link_conflicts as l

@@ -1,52 +1,16 @@
--- Purpose:   do what is due: parked events and purchases of customers whose user became known, purchases that waited for a price.
---            A function cannot commit, so call it with 1 and loop: each item is then a transaction of its own. With a larger limit it waits for no
---            lock once it holds those of an item: what is busy is passed over and stays due.
--- Arguments: limit, how many items at most.
+-- Purpose:   do what is due: see paidonce.run_due_items, which this calls. In SQL, since plpgsql has no parameter named limit.
+-- Arguments: limit, how many items at most; call it with 1 in a loop, and each item is a transaction of its own.
 -- Returns:   how many were run; 0 when nothing is due at the moment, or all of it is busy.
 -- Raises:    22023 when the limit is not above zero; 40001 under a stricter isolation level than read committed.
--- Locks:     the items' rows, passing over those that others have; then as the items do (see paidonce.lock_set). An item that cannot be run now
---            is put off, a little longer each time, and holds up no other.
+-- Locks:     as paidonce.run_due_items.
 create or replace function paidonce.run_due("limit" integer)
 returns integer
-language plpgsql
+language sql
 volatile
 security definer
 set search_path = ''
-set lock_timeout = '3s'
 as $$
-declare
-    v_item   paidonce.due_work;
-    v_ran    integer := 0;
-    v_tried  bigint[] := '{}';
-    v_error  pg_catalog.text;
-begin
-    perform paidonce.require_read_committed();
-    if coalesce("limit", 0) < 1 then
-        raise exception 'run_due needs a limit above zero' using errcode = 'invalid_parameter_value';
-    end if;
-    while v_ran < "limit" and cardinality(v_tried) < "limit" + 10 loop
-        select d.* into v_item
-        from paidonce.due_work as d
-        where d.next_attempt_at <= clock_timestamp() and d.due_id <> all (v_tried)
-        order by d.next_attempt_at, d.due_id
-        limit 1
-        for update skip locked;
-        exit when not found;
-        begin
-            perform paidonce.run_due_item(v_item, case when v_ran > 0 then '1ms' when v_tried = '{}' then '3s' else '200ms' end);
-            v_ran := v_ran + 1;
-        exception
-            when others then
-                -- Busy, for the most part. Its locks are given back, and others may be run before it is tried again.
-                get stacked diagnostics v_error = message_text;
-                v_tried := v_tried || v_item.due_id;
-                if v_ran = 0 then
-                    perform paidonce.put_off(v_item, v_error);
-                end if;
-        end;
-    end loop;
-    return v_ran;
-end
+    select paidonce.run_due_items($1);
 $$;
 
 comment on function paidonce.run_due(integer) is

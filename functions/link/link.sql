@@ -24,7 +24,9 @@ begin
         set user_id = link.user_id, linked_at = clock_timestamp(), link_event = link.event_id
         where c.customer_id = link.customer_id;
         if exists (select from paidonce.events as e where e.customer_id = link.customer_id and e.status = 'parked')
-            or exists (select from paidonce.purchase_objects as o where o.customer_id = link.customer_id) then
+            or exists (select from paidonce.invoices as n where n.customer_id = link.customer_id and n.status = 'paid')
+            or exists (select from paidonce.payments as p where p.customer_id = link.customer_id and p.credits is not null)
+            or exists (select from paidonce.checkout_sessions as s where s.customer_id = link.customer_id and s.credits is not null) then
             perform paidonce.mark_due('customer', link.customer_id, link.event_id);
         end if;
     elsif v_owner <> user_id then

@@ -12,7 +12,7 @@ set search_path = ''
 as $$
 declare
     v_ids   pg_catalog.text[];
-    v_goods pg_catalog.text[] := '{}';
+    v_goods pg_catalog.text[] := array[]::pg_catalog.text[];
 begin
     if object ->> 'object' in ('subscription', 'customer', 'price', 'product', 'plan') then
         v_ids := array[object ->> 'id']; -- nothing that they name is of a purchase that they change

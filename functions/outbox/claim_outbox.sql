@@ -28,7 +28,7 @@ declare
     v_first pg_catalog.text[]; -- those that have rows among the ones due first
     v_parts pg_catalog.int4[]; -- and how many
     v_full  boolean := false;  -- there are more than these
-    v_ids   pg_catalog.int8[] := '{}';
+    v_ids   pg_catalog.int8[] := array[]::pg_catalog.int8[];
 begin
     if coalesce(max_rows, 0) not between 1 and 10000 or coalesce(lease, '0') <= '0' or lease > '1 day' then
         raise exception 'claim_outbox needs 1 to 10000 rows and a lease of at most a day' using errcode = 'invalid_parameter_value';

@@ -62,7 +62,10 @@ begin
         perform paidonce.request_refetch(event, 'price', v_id);
     end if;
 
-    perform paidonce.mark_due('price', v_id, event ->> 'id');
+    -- Whoever settles a purchase by this price holds its id, shared, which this event has had to wait for.
+    if exists (select from paidonce.invoice_lines as l where l.price_id = v_id and l.credits is null) then
+        perform paidonce.mark_due('price', v_id, event ->> 'id');
+    end if;
 end
 $$;
 

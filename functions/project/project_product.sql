@@ -56,7 +56,11 @@ begin
         perform paidonce.request_refetch(event, 'product', v_id);
     end if;
 
-    perform paidonce.mark_due('product', v_id, event ->> 'id');
+    -- Whoever settles a purchase by this product holds its id, shared, which this event has had to wait for.
+    if exists (select from paidonce.invoice_lines as l where l.credits is null and l.price_id is not null
+        and coalesce(l.product_id, (select p.product_id from paidonce.prices as p where p.price_id = l.price_id)) = v_id) then
+        perform paidonce.mark_due('product', v_id, event ->> 'id');
+    end if;
 end
 $$;
 

@@ -12,7 +12,7 @@ set search_path = ''
 as $$
 begin
     if object ->> 'object' is distinct from 'invoice' or jsonb_typeof(object #> '{lines,data}') is distinct from 'array' then
-        return '{}';
+        return array[]::pg_catalog.text[];
     end if;
     return array(
         select distinct case jsonb_typeof(r.ref) when 'string' then r.ref #>> '{}' when 'object' then r.ref ->> 'id' end

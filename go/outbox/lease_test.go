@@ -160,12 +160,14 @@ func TestShutdown(t *testing.T) {
 		db := pgtest.New(t)
 		askMany(t, db, "test.a", 10)
 		var s sent
+		var slow atomic.Bool
 		r := start(t, db, outbox.Options{Concurrency: 1}, func(w *outbox.Worker) {
 			w.Handle("test.*", func(ctx context.Context, a outbox.Action) (json.RawMessage, error) {
 				defer s.add(a)
 				if len(s.list()) < 2 {
 					return nil, nil // so fast that it claims ahead
 				}
+				slow.Store(true)
 				select {
 				case <-time.After(700 * time.Millisecond):
 				case <-ctx.Done():
@@ -173,8 +175,7 @@ func TestShutdown(t *testing.T) {
 				return nil, ctx.Err()
 			})
 		})
-		eventually(t, "the slow one is in flight", func() bool { return len(s.list()) == 2 })
-		time.Sleep(50 * time.Millisecond)
+		eventually(t, "the slow one is in flight", slow.Load)
 		require.NoError(t, r.stop(t))
 		require.Len(t, s.list(), 3)
 		require.EqualValues(t, 3, count(t, db, "status = 'sent' and attempts = 1"))

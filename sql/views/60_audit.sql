@@ -72,6 +72,8 @@ union all
 select 'due_and_not_done', d.kind || ' ' || d.subject,
     format('due since %s, tried %s times%s: is a worker running?', d.marked_at, d.attempts, coalesce(' (' || d.error || ')', ''))
 from paidonce.due_work as d
+-- A row of the mapping table is looked into in any case, and mostly nothing waited for it.
+where d.kind not in ('price', 'product') or d.marked_at < now() - interval '1 minute'
 union all
 select 'link_contradicted', l.customer_id, format('it belongs to %s, but %s named %s', c.user_id, coalesce(l.event_id, 'a person'), l.user_id)
 from paidonce.link_conflicts as l

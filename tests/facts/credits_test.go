@@ -86,6 +86,7 @@ func TestSpending(t *testing.T) {
 		}))
 		require.Equal(t, fmt.Sprint(-spent.Load()), pgtest.One[string](t, db, balance), "all was refunded: what was spent is owed")
 		require.Equal(t, pgtest.One[string](t, db, "select sum(amount)::text from paidonce.credit_entries"), pgtest.One[string](t, db, balance))
+		pgtest.RunDue(t, db.Pool)
 		require.Empty(t, pgtest.One[string](t, db, audit))
 		require.True(t, tooLittle(spend(t.Context(), db.Pool, "u1", 1, "more")), "nothing more can be spent")
 	})
@@ -174,6 +175,7 @@ func TestAudit(t *testing.T) {
 		"given spending nobody could afford":   {"insert into paidonce.credit_entries (amount, user_id, kind, source_key, purchase_id) values (-5, 'u9', 'reversal', 'x', 'in_1')", "balance_below_what_was_spent"},
 		"given a link that contradicts":        {"select paidonce.link_customer('cus_1', 'u2')", "link_contradicted"},
 		"given a refund of nobody knows what":  {"select public.handle_stripe_event('" + event("evt_9", "refund.created", 0, refund("re_9", "succeeded", 5).with(obj{"charge": "ch_9", "payment_intent": "pi_9"})) + "')", "reversal_without_purchase"},
+		"given work that nobody does":          {"insert into paidonce.due_work (kind, subject) values ('customer', 'cus_1')", "due_and_not_done"},
 		"given an outbox row of no event":      {"insert into paidonce.outbox (event_id, action, payload, idempotency_key) values ('evt_none', 'email.x', '{}', 'x')", "effect_without_event"},
 	} {
 		t.Run(name+" when the audit is read then it is found", func(t *testing.T) {
@@ -189,6 +191,7 @@ func TestAudit(t *testing.T) {
 			} {
 				require.NoError(t, untilDone(t.Context(), db.Pool, e))
 			}
+			pgtest.RunDue(t, db.Pool)
 			require.Empty(t, pgtest.One[string](t, db, audit))
 			db.Exec(t, tc.spoil)
 			require.Contains(t, pgtest.One[string](t, db, audit), tc.want)
@@ -199,7 +202,7 @@ func TestAudit(t *testing.T) {
 	t.Run("given the audit's checks when they are counted then every one of them is in this test", func(t *testing.T) {
 		t.Parallel()
 		db := pgtest.New(t)
-		require.Equal(t, "balance_below_what_was_spent,credits_do_not_add_up,credits_not_granted,credits_of_no_purchase,effect_without_event,event_failed,event_without_effect,"+
+		require.Equal(t, "balance_below_what_was_spent,credits_do_not_add_up,credits_not_granted,credits_of_no_purchase,due_and_not_done,effect_without_event,event_failed,event_without_effect,"+
 			"link_contradicted,parked_though_linked,reversal_without_purchase", pgtest.One[string](t, db, `
 			select string_agg(distinct m[1], ',' order by m[1])
 			from regexp_matches(pg_get_viewdef('paidonce.audit'), 'SELECT\s+''(\w+)''::text', 'g') as m`))
