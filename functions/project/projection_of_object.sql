@@ -11,13 +11,7 @@ security invoker
 set search_path = ''
 as $$
 begin
-    return case
-        when object_type in ('customer', 'subscription', 'invoice', 'invoice_payment', 'invoice_payment_list', 'refund', 'dispute', 'product', 'price') then object_type
-        when object_type = 'plan' then 'price'
-        when object_type in ('payment_intent', 'charge') then 'payment'
-        when object_type = 'checkout.session' then 'checkout_session'
-        when object_type = 'entitlements.active_entitlement_summary' then 'entitlement_summary'
-    end;
+    return paidonce.projection_of(null, object_type);
 end
 $$;
 
