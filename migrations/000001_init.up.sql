@@ -3441,7 +3441,8 @@ begin
     payment_status := object ->> 'payment_status';
     invoice_id := case 'string' when jsonb_typeof(object -> 'invoice') then nullif(object ->> 'invoice', '')
         when jsonb_typeof(object #> '{invoice,id}') then nullif(object #>> '{invoice,id}', '') end;
-    amount_total := case when jsonb_typeof(object -> 'amount_total') = 'number' and abs((object -> 'amount_total')::numeric) < 9223372036854775808
+    amount_total := case when jsonb_typeof(object -> 'amount_total') = 'number'
+            and abs((object -> 'amount_total')::numeric) < 9223372036854775808
         then trunc((object -> 'amount_total')::numeric)::bigint end;
     currency := object ->> 'currency';
     credits := case when btrim(object #>> '{metadata,credits}') ~ '^[0-9]{1,12}$' then btrim(object #>> '{metadata,credits}')::bigint end;
@@ -3684,8 +3685,11 @@ as $$
 begin
     customer_id := case 'string' when jsonb_typeof(object -> 'customer') then nullif(object ->> 'customer', '')
         when jsonb_typeof(object #> '{customer,id}') then nullif(object #>> '{customer,id}', '') end;
-    subscription_id := coalesce(case 'string' when jsonb_typeof(object -> 'subscription') then nullif(object ->> 'subscription', '') when jsonb_typeof(object #> '{subscription,id}') then nullif(object #>> '{subscription,id}', '') end,
-        case 'string' when jsonb_typeof(object #> '{parent,subscription_details,subscription}') then nullif(object #>> '{parent,subscription_details,subscription}', '') when jsonb_typeof(object #> '{parent,subscription_details,subscription,id}') then nullif(object #>> '{parent,subscription_details,subscription,id}', '') end);
+    subscription_id := case 'string' when jsonb_typeof(object -> 'subscription') then nullif(object ->> 'subscription', '')
+        when jsonb_typeof(object #> '{subscription,id}') then nullif(object #>> '{subscription,id}', '') end;
+    if subscription_id is null then
+        subscription_id := paidonce.read_object_id(object #> '{parent,subscription_details,subscription}');
+    end if;
     status := paidonce.read_invoice_status(object);
     billing_reason := object ->> 'billing_reason';
     subtotal := case when jsonb_typeof(object -> 'subtotal') = 'number' and abs((object -> 'subtotal')::numeric) < 9223372036854775808
@@ -3694,13 +3698,15 @@ begin
         then trunc((object -> 'total')::numeric)::bigint end;
     amount_due := case when jsonb_typeof(object -> 'amount_due') = 'number' and abs((object -> 'amount_due')::numeric) < 9223372036854775808
         then trunc((object -> 'amount_due')::numeric)::bigint end;
-    amount_paid := case when jsonb_typeof(object -> 'amount_paid') = 'number' and abs((object -> 'amount_paid')::numeric) < 9223372036854775808
+    amount_paid := case when jsonb_typeof(object -> 'amount_paid') = 'number'
+            and abs((object -> 'amount_paid')::numeric) < 9223372036854775808
         then trunc((object -> 'amount_paid')::numeric)::bigint end;
     if amount_paid is null and status = 'paid' then
         amount_paid := amount_due;
     end if;
     currency := object ->> 'currency';
-    period_start := case when jsonb_typeof(object -> 'period_start') = 'number' and (object -> 'period_start')::numeric between 0 and 253402300799
+    period_start := case when jsonb_typeof(object -> 'period_start') = 'number'
+            and (object -> 'period_start')::numeric between 0 and 253402300799
         then to_timestamp((object -> 'period_start')::double precision) end;
     period_end := case when jsonb_typeof(object -> 'period_end') = 'number' and (object -> 'period_end')::numeric between 0 and 253402300799
         then to_timestamp((object -> 'period_end')::double precision) end;
@@ -3711,8 +3717,10 @@ begin
             then to_timestamp((object -> 'date')::double precision) end;
     end if;
     payment_ids := array_remove(array[
-        case 'string' when jsonb_typeof(object -> 'charge') then nullif(object ->> 'charge', '') when jsonb_typeof(object #> '{charge,id}') then nullif(object #>> '{charge,id}', '') end,
-        case 'string' when jsonb_typeof(object -> 'payment_intent') then nullif(object ->> 'payment_intent', '') when jsonb_typeof(object #> '{payment_intent,id}') then nullif(object #>> '{payment_intent,id}', '') end
+        case 'string' when jsonb_typeof(object -> 'charge') then nullif(object ->> 'charge', '')
+            when jsonb_typeof(object #> '{charge,id}') then nullif(object #>> '{charge,id}', '') end,
+        case 'string' when jsonb_typeof(object -> 'payment_intent') then nullif(object ->> 'payment_intent', '')
+            when jsonb_typeof(object #> '{payment_intent,id}') then nullif(object #>> '{payment_intent,id}', '') end
     ], null);
     if jsonb_typeof(object #> '{payments,data}') = 'array' and object #> '{payments,data}' <> '[]' then
         payment_ids := array(
@@ -3754,19 +3762,19 @@ begin
     select distinct on (1)
         n.line ->> 'id',
         coalesce(
-            case 'string' when jsonb_typeof(n.line #> '{pricing,price_details,price}') then nullif(n.line #>> '{pricing,price_details,price}', '') when jsonb_typeof(n.line #> '{pricing,price_details,price,id}') then nullif(n.line #>> '{pricing,price_details,price,id}', '') end,
-            case 'string' when jsonb_typeof(n.line -> 'price') then nullif(n.line ->> 'price', '') when jsonb_typeof(n.line #> '{price,id}') then nullif(n.line #>> '{price,id}', '') end,
-            case 'string' when jsonb_typeof(n.line -> 'plan') then nullif(n.line ->> 'plan', '') when jsonb_typeof(n.line #> '{plan,id}') then nullif(n.line #>> '{plan,id}', '') end
+            paidonce.read_object_id(n.line #> '{pricing,price_details,price}'),
+            paidonce.read_object_id(n.line -> 'price'),
+            paidonce.read_object_id(n.line -> 'plan')
         ),
         coalesce(
-            case 'string' when jsonb_typeof(n.line #> '{pricing,price_details,product}') then nullif(n.line #>> '{pricing,price_details,product}', '') when jsonb_typeof(n.line #> '{pricing,price_details,product,id}') then nullif(n.line #>> '{pricing,price_details,product,id}', '') end,
-            case 'string' when jsonb_typeof(n.line #> '{price,product}') then nullif(n.line #>> '{price,product}', '') when jsonb_typeof(n.line #> '{price,product,id}') then nullif(n.line #>> '{price,product,id}', '') end,
-            case 'string' when jsonb_typeof(n.line #> '{plan,product}') then nullif(n.line #>> '{plan,product}', '') when jsonb_typeof(n.line #> '{plan,product,id}') then nullif(n.line #>> '{plan,product,id}', '') end
+            paidonce.read_object_id(n.line #> '{pricing,price_details,product}'),
+            paidonce.read_object_id(n.line #> '{price,product}'),
+            paidonce.read_object_id(n.line #> '{plan,product}')
         ),
         coalesce(
-            case 'string' when jsonb_typeof(n.line -> 'subscription') then nullif(n.line ->> 'subscription', '') when jsonb_typeof(n.line #> '{subscription,id}') then nullif(n.line #>> '{subscription,id}', '') end,
-            case 'string' when jsonb_typeof(n.line #> '{parent,subscription_item_details,subscription}') then nullif(n.line #>> '{parent,subscription_item_details,subscription}', '') when jsonb_typeof(n.line #> '{parent,subscription_item_details,subscription,id}') then nullif(n.line #>> '{parent,subscription_item_details,subscription,id}', '') end,
-            case 'string' when jsonb_typeof(n.line #> '{parent,invoice_item_details,subscription}') then nullif(n.line #>> '{parent,invoice_item_details,subscription}', '') when jsonb_typeof(n.line #> '{parent,invoice_item_details,subscription,id}') then nullif(n.line #>> '{parent,invoice_item_details,subscription,id}', '') end,
+            paidonce.read_object_id(n.line -> 'subscription'),
+            paidonce.read_object_id(n.line #> '{parent,subscription_item_details,subscription}'),
+            paidonce.read_object_id(n.line #> '{parent,invoice_item_details,subscription}'),
             case when n.line ->> 'id' like 'sub\_%' then n.line ->> 'id' end
         ),
         case when jsonb_typeof(n.line -> 'amount') = 'number' and abs((n.line -> 'amount')::numeric) < 9223372036854775808
@@ -3775,8 +3783,10 @@ begin
             then trunc((n.line -> 'quantity')::numeric)::bigint end,
         case 'boolean'
             when jsonb_typeof(n.line -> 'proration') then n.line -> 'proration'
-            when jsonb_typeof(n.line #> '{parent,subscription_item_details,proration}') then n.line #> '{parent,subscription_item_details,proration}'
-            when jsonb_typeof(n.line #> '{parent,invoice_item_details,proration}') then n.line #> '{parent,invoice_item_details,proration}'
+            when jsonb_typeof(n.line #> '{parent,subscription_item_details,proration}') then
+                n.line #> '{parent,subscription_item_details,proration}'
+            when jsonb_typeof(n.line #> '{parent,invoice_item_details,proration}') then
+                n.line #> '{parent,invoice_item_details,proration}'
             else 'false'
         end = 'true',
         case when btrim(w.price #>> '{metadata,credits}') ~ '^[0-9]{1,12}$' then btrim(w.price #>> '{metadata,credits}')::bigint end,
@@ -3822,8 +3832,8 @@ begin
         when jsonb_typeof(object #> '{invoice,id}') then nullif(object #>> '{invoice,id}', '') end;
     status := object ->> 'status';
     payment_ids := array_remove(array[
-        case 'string' when jsonb_typeof(object #> '{payment,payment_intent}') then nullif(object #>> '{payment,payment_intent}', '') when jsonb_typeof(object #> '{payment,payment_intent,id}') then nullif(object #>> '{payment,payment_intent,id}', '') end,
-        case 'string' when jsonb_typeof(object #> '{payment,charge}') then nullif(object #>> '{payment,charge}', '') when jsonb_typeof(object #> '{payment,charge,id}') then nullif(object #>> '{payment,charge,id}', '') end
+        paidonce.read_object_id(object #> '{payment,payment_intent}'),
+        paidonce.read_object_id(object #> '{payment,charge}')
     ], null);
 end
 $$;
@@ -3950,8 +3960,8 @@ call paidonce.only_grant('execute', 'function paidonce.read_object_id(jsonb)', v
 
 -- file: functions/read/read_payment.sql
 -- Purpose:   read what a payment says.
--- Arguments: object, a payment intent or charge of any API version; user_key, the metadata key that names your user. Since API 2025-03-31 it no longer
---            names its invoice. A charge before 2020-08-27 brought in its amount, once captured.
+-- Arguments: object, a payment intent or charge of any API version; user_key, the metadata key that names your user. Since API 2025-03-31 it no
+--            longer names its invoice. A charge before 2020-08-27 brought in its amount, once captured.
 -- Returns:   its facts; null what it does not say. payment_ids: see paidonce.read_payment_ids.
 -- Raises:    nothing.
 -- Locks:     nothing.
@@ -3976,16 +3986,19 @@ begin
     status := object ->> 'status';
     amount := case when jsonb_typeof(object -> 'amount') = 'number' and abs((object -> 'amount')::numeric) < 9223372036854775808
         then trunc((object -> 'amount')::numeric)::bigint end;
-    amount_paid := case when jsonb_typeof(object -> 'amount_received') = 'number' and abs((object -> 'amount_received')::numeric) < 9223372036854775808
+    amount_paid := case when jsonb_typeof(object -> 'amount_received') = 'number'
+            and abs((object -> 'amount_received')::numeric) < 9223372036854775808
         then trunc((object -> 'amount_received')::numeric)::bigint end;
     if amount_paid is null then
-        amount_paid := case when jsonb_typeof(object -> 'amount_captured') = 'number' and abs((object -> 'amount_captured')::numeric) < 9223372036854775808
+        amount_paid := case when jsonb_typeof(object -> 'amount_captured') = 'number'
+                and abs((object -> 'amount_captured')::numeric) < 9223372036854775808
             then trunc((object -> 'amount_captured')::numeric)::bigint end;
     end if;
     if amount_paid is null and object -> 'captured' = 'true' then
         amount_paid := amount;
     end if;
-    amount_refunded := case when jsonb_typeof(object -> 'amount_refunded') = 'number' and abs((object -> 'amount_refunded')::numeric) < 9223372036854775808
+    amount_refunded := case when jsonb_typeof(object -> 'amount_refunded') = 'number'
+            and abs((object -> 'amount_refunded')::numeric) < 9223372036854775808
         then trunc((object -> 'amount_refunded')::numeric)::bigint end;
     currency := object ->> 'currency';
     user_id := nullif(btrim(object -> 'metadata' ->> user_key), '');
@@ -4067,7 +4080,8 @@ begin
     product_id := case 'string' when jsonb_typeof(object -> 'product') then nullif(object ->> 'product', '')
         when jsonb_typeof(object #> '{product,id}') then nullif(object #>> '{product,id}', '') end;
     lookup_key := nullif(object ->> 'lookup_key', '');
-    unit_amount := case when jsonb_typeof(object -> 'unit_amount') = 'number' and abs((object -> 'unit_amount')::numeric) < 9223372036854775808
+    unit_amount := case when jsonb_typeof(object -> 'unit_amount') = 'number'
+            and abs((object -> 'unit_amount')::numeric) < 9223372036854775808
         then trunc((object -> 'unit_amount')::numeric)::bigint end;
     if unit_amount is null then
         unit_amount := case when jsonb_typeof(object -> 'amount') = 'number' and abs((object -> 'amount')::numeric) < 9223372036854775808
@@ -4157,8 +4171,8 @@ call paidonce.only_grant('execute', 'function paidonce.read_refund(jsonb)', vari
 
 -- file: functions/read/read_subscription.sql
 -- Purpose:   read what a subscription says.
--- Arguments: object, a subscription of any API version. Stripe API 2025-03-31 moved the period to the items. With flexible billing (API 2025-06-30) the
---            portal sets cancel_at and leaves the flag false. Pausing collection leaves the status as it was.
+-- Arguments: object, a subscription of any API version. Stripe API 2025-03-31 moved the period to the items. With flexible billing
+--            (API 2025-06-30) the portal sets cancel_at and leaves the flag false. Pausing collection leaves the status as it was.
 -- Returns:   its facts; null what it does not say. Of periods: its own before API 2025-03-31, that of the item which ends first since then.
 -- Raises:    nothing.
 -- Locks:     nothing.
@@ -4181,16 +4195,22 @@ begin
     created := case when jsonb_typeof(object -> 'created') = 'number' and (object -> 'created')::numeric between 0 and 253402300799
         then to_timestamp((object -> 'created')::double precision) end;
     if jsonb_typeof(object -> 'current_period_end') = 'number' then
-        current_period_start := case when jsonb_typeof(object -> 'current_period_start') = 'number' and (object -> 'current_period_start')::numeric between 0 and 253402300799
+        current_period_start := case when jsonb_typeof(object -> 'current_period_start') = 'number'
+                and (object -> 'current_period_start')::numeric between 0 and 253402300799
             then to_timestamp((object -> 'current_period_start')::double precision) end;
-        current_period_end := case when jsonb_typeof(object -> 'current_period_end') = 'number' and (object -> 'current_period_end')::numeric between 0 and 253402300799
+        current_period_end := case when jsonb_typeof(object -> 'current_period_end') = 'number'
+                and (object -> 'current_period_end')::numeric between 0 and 253402300799
             then to_timestamp((object -> 'current_period_end')::double precision) end;
     else
         -- Items may have periods of their own; the one that ends first is the next moment anything happens.
         select
-            case when jsonb_typeof(i.item -> 'current_period_start') = 'number' and (i.item -> 'current_period_start')::numeric between 0 and 253402300799
+            case when jsonb_typeof(i.item -> 'current_period_start') = 'number'
+                and (i.item -> 'current_period_start')::numeric between 0
+                and 253402300799
                 then to_timestamp((i.item -> 'current_period_start')::double precision) end,
-            case when jsonb_typeof(i.item -> 'current_period_end') = 'number' and (i.item -> 'current_period_end')::numeric between 0 and 253402300799
+            case when jsonb_typeof(i.item -> 'current_period_end') = 'number'
+                and (i.item -> 'current_period_end')::numeric between 0
+                and 253402300799
                 then to_timestamp((i.item -> 'current_period_end')::double precision) end
         into current_period_start, current_period_end
         from jsonb_array_elements(
@@ -4207,7 +4227,8 @@ begin
     if cancel_at is null and object -> 'cancel_at_period_end' = 'true' then
         cancel_at := current_period_end;
     end if;
-    canceled_at := case when jsonb_typeof(object -> 'canceled_at') = 'number' and (object -> 'canceled_at')::numeric between 0 and 253402300799
+    canceled_at := case when jsonb_typeof(object -> 'canceled_at') = 'number'
+            and (object -> 'canceled_at')::numeric between 0 and 253402300799
         then to_timestamp((object -> 'canceled_at')::double precision) end;
     ended_at := case when jsonb_typeof(object -> 'ended_at') = 'number' and (object -> 'ended_at')::numeric between 0 and 253402300799
         then to_timestamp((object -> 'ended_at')::double precision) end;
@@ -4242,10 +4263,10 @@ begin
     return query
     select distinct on (1)
         n.item ->> 'id',
-        coalesce(case 'string' when jsonb_typeof(n.item -> 'price') then nullif(n.item ->> 'price', '') when jsonb_typeof(n.item #> '{price,id}') then nullif(n.item #>> '{price,id}', '') end,
-            case 'string' when jsonb_typeof(n.item -> 'plan') then nullif(n.item ->> 'plan', '') when jsonb_typeof(n.item #> '{plan,id}') then nullif(n.item #>> '{plan,id}', '') end),
-        coalesce(case 'string' when jsonb_typeof(n.item #> '{price,product}') then nullif(n.item #>> '{price,product}', '') when jsonb_typeof(n.item #> '{price,product,id}') then nullif(n.item #>> '{price,product,id}', '') end,
-            case 'string' when jsonb_typeof(n.item #> '{plan,product}') then nullif(n.item #>> '{plan,product}', '') when jsonb_typeof(n.item #> '{plan,product,id}') then nullif(n.item #>> '{plan,product,id}', '') end),
+        coalesce(paidonce.read_object_id(n.item -> 'price'),
+            paidonce.read_object_id(n.item -> 'plan')),
+        coalesce(paidonce.read_object_id(n.item #> '{price,product}'),
+            paidonce.read_object_id(n.item #> '{plan,product}')),
         nullif(n.item #>> '{price,lookup_key}', ''),
         case when jsonb_typeof(n.item -> 'quantity') = 'number' and abs((n.item -> 'quantity')::numeric) < 9223372036854775808
             then trunc((n.item -> 'quantity')::numeric)::bigint end,

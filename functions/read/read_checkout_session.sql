@@ -23,7 +23,8 @@ begin
     payment_status := object ->> 'payment_status';
     invoice_id := case 'string' when jsonb_typeof(object -> 'invoice') then nullif(object ->> 'invoice', '')
         when jsonb_typeof(object #> '{invoice,id}') then nullif(object #>> '{invoice,id}', '') end;
-    amount_total := case when jsonb_typeof(object -> 'amount_total') = 'number' and abs((object -> 'amount_total')::numeric) < 9223372036854775808
+    amount_total := case when jsonb_typeof(object -> 'amount_total') = 'number'
+            and abs((object -> 'amount_total')::numeric) < 9223372036854775808
         then trunc((object -> 'amount_total')::numeric)::bigint end;
     currency := object ->> 'currency';
     credits := case when btrim(object #>> '{metadata,credits}') ~ '^[0-9]{1,12}$' then btrim(object #>> '{metadata,credits}')::bigint end;

@@ -19,8 +19,11 @@ as $$
 begin
     customer_id := case 'string' when jsonb_typeof(object -> 'customer') then nullif(object ->> 'customer', '')
         when jsonb_typeof(object #> '{customer,id}') then nullif(object #>> '{customer,id}', '') end;
-    subscription_id := coalesce(case 'string' when jsonb_typeof(object -> 'subscription') then nullif(object ->> 'subscription', '') when jsonb_typeof(object #> '{subscription,id}') then nullif(object #>> '{subscription,id}', '') end,
-        case 'string' when jsonb_typeof(object #> '{parent,subscription_details,subscription}') then nullif(object #>> '{parent,subscription_details,subscription}', '') when jsonb_typeof(object #> '{parent,subscription_details,subscription,id}') then nullif(object #>> '{parent,subscription_details,subscription,id}', '') end);
+    subscription_id := case 'string' when jsonb_typeof(object -> 'subscription') then nullif(object ->> 'subscription', '')
+        when jsonb_typeof(object #> '{subscription,id}') then nullif(object #>> '{subscription,id}', '') end;
+    if subscription_id is null then
+        subscription_id := paidonce.read_object_id(object #> '{parent,subscription_details,subscription}');
+    end if;
     status := paidonce.read_invoice_status(object);
     billing_reason := object ->> 'billing_reason';
     subtotal := case when jsonb_typeof(object -> 'subtotal') = 'number' and abs((object -> 'subtotal')::numeric) < 9223372036854775808
@@ -29,13 +32,15 @@ begin
         then trunc((object -> 'total')::numeric)::bigint end;
     amount_due := case when jsonb_typeof(object -> 'amount_due') = 'number' and abs((object -> 'amount_due')::numeric) < 9223372036854775808
         then trunc((object -> 'amount_due')::numeric)::bigint end;
-    amount_paid := case when jsonb_typeof(object -> 'amount_paid') = 'number' and abs((object -> 'amount_paid')::numeric) < 9223372036854775808
+    amount_paid := case when jsonb_typeof(object -> 'amount_paid') = 'number'
+            and abs((object -> 'amount_paid')::numeric) < 9223372036854775808
         then trunc((object -> 'amount_paid')::numeric)::bigint end;
     if amount_paid is null and status = 'paid' then
         amount_paid := amount_due;
     end if;
     currency := object ->> 'currency';
-    period_start := case when jsonb_typeof(object -> 'period_start') = 'number' and (object -> 'period_start')::numeric between 0 and 253402300799
+    period_start := case when jsonb_typeof(object -> 'period_start') = 'number'
+            and (object -> 'period_start')::numeric between 0 and 253402300799
         then to_timestamp((object -> 'period_start')::double precision) end;
     period_end := case when jsonb_typeof(object -> 'period_end') = 'number' and (object -> 'period_end')::numeric between 0 and 253402300799
         then to_timestamp((object -> 'period_end')::double precision) end;
@@ -46,8 +51,10 @@ begin
             then to_timestamp((object -> 'date')::double precision) end;
     end if;
     payment_ids := array_remove(array[
-        case 'string' when jsonb_typeof(object -> 'charge') then nullif(object ->> 'charge', '') when jsonb_typeof(object #> '{charge,id}') then nullif(object #>> '{charge,id}', '') end,
-        case 'string' when jsonb_typeof(object -> 'payment_intent') then nullif(object ->> 'payment_intent', '') when jsonb_typeof(object #> '{payment_intent,id}') then nullif(object #>> '{payment_intent,id}', '') end
+        case 'string' when jsonb_typeof(object -> 'charge') then nullif(object ->> 'charge', '')
+            when jsonb_typeof(object #> '{charge,id}') then nullif(object #>> '{charge,id}', '') end,
+        case 'string' when jsonb_typeof(object -> 'payment_intent') then nullif(object ->> 'payment_intent', '')
+            when jsonb_typeof(object #> '{payment_intent,id}') then nullif(object #>> '{payment_intent,id}', '') end
     ], null);
     if jsonb_typeof(object #> '{payments,data}') = 'array' and object #> '{payments,data}' <> '[]' then
         payment_ids := array(

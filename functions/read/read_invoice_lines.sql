@@ -19,19 +19,19 @@ begin
     select distinct on (1)
         n.line ->> 'id',
         coalesce(
-            case 'string' when jsonb_typeof(n.line #> '{pricing,price_details,price}') then nullif(n.line #>> '{pricing,price_details,price}', '') when jsonb_typeof(n.line #> '{pricing,price_details,price,id}') then nullif(n.line #>> '{pricing,price_details,price,id}', '') end,
-            case 'string' when jsonb_typeof(n.line -> 'price') then nullif(n.line ->> 'price', '') when jsonb_typeof(n.line #> '{price,id}') then nullif(n.line #>> '{price,id}', '') end,
-            case 'string' when jsonb_typeof(n.line -> 'plan') then nullif(n.line ->> 'plan', '') when jsonb_typeof(n.line #> '{plan,id}') then nullif(n.line #>> '{plan,id}', '') end
+            paidonce.read_object_id(n.line #> '{pricing,price_details,price}'),
+            paidonce.read_object_id(n.line -> 'price'),
+            paidonce.read_object_id(n.line -> 'plan')
         ),
         coalesce(
-            case 'string' when jsonb_typeof(n.line #> '{pricing,price_details,product}') then nullif(n.line #>> '{pricing,price_details,product}', '') when jsonb_typeof(n.line #> '{pricing,price_details,product,id}') then nullif(n.line #>> '{pricing,price_details,product,id}', '') end,
-            case 'string' when jsonb_typeof(n.line #> '{price,product}') then nullif(n.line #>> '{price,product}', '') when jsonb_typeof(n.line #> '{price,product,id}') then nullif(n.line #>> '{price,product,id}', '') end,
-            case 'string' when jsonb_typeof(n.line #> '{plan,product}') then nullif(n.line #>> '{plan,product}', '') when jsonb_typeof(n.line #> '{plan,product,id}') then nullif(n.line #>> '{plan,product,id}', '') end
+            paidonce.read_object_id(n.line #> '{pricing,price_details,product}'),
+            paidonce.read_object_id(n.line #> '{price,product}'),
+            paidonce.read_object_id(n.line #> '{plan,product}')
         ),
         coalesce(
-            case 'string' when jsonb_typeof(n.line -> 'subscription') then nullif(n.line ->> 'subscription', '') when jsonb_typeof(n.line #> '{subscription,id}') then nullif(n.line #>> '{subscription,id}', '') end,
-            case 'string' when jsonb_typeof(n.line #> '{parent,subscription_item_details,subscription}') then nullif(n.line #>> '{parent,subscription_item_details,subscription}', '') when jsonb_typeof(n.line #> '{parent,subscription_item_details,subscription,id}') then nullif(n.line #>> '{parent,subscription_item_details,subscription,id}', '') end,
-            case 'string' when jsonb_typeof(n.line #> '{parent,invoice_item_details,subscription}') then nullif(n.line #>> '{parent,invoice_item_details,subscription}', '') when jsonb_typeof(n.line #> '{parent,invoice_item_details,subscription,id}') then nullif(n.line #>> '{parent,invoice_item_details,subscription,id}', '') end,
+            paidonce.read_object_id(n.line -> 'subscription'),
+            paidonce.read_object_id(n.line #> '{parent,subscription_item_details,subscription}'),
+            paidonce.read_object_id(n.line #> '{parent,invoice_item_details,subscription}'),
             case when n.line ->> 'id' like 'sub\_%' then n.line ->> 'id' end
         ),
         case when jsonb_typeof(n.line -> 'amount') = 'number' and abs((n.line -> 'amount')::numeric) < 9223372036854775808
@@ -40,8 +40,10 @@ begin
             then trunc((n.line -> 'quantity')::numeric)::bigint end,
         case 'boolean'
             when jsonb_typeof(n.line -> 'proration') then n.line -> 'proration'
-            when jsonb_typeof(n.line #> '{parent,subscription_item_details,proration}') then n.line #> '{parent,subscription_item_details,proration}'
-            when jsonb_typeof(n.line #> '{parent,invoice_item_details,proration}') then n.line #> '{parent,invoice_item_details,proration}'
+            when jsonb_typeof(n.line #> '{parent,subscription_item_details,proration}') then
+                n.line #> '{parent,subscription_item_details,proration}'
+            when jsonb_typeof(n.line #> '{parent,invoice_item_details,proration}') then
+                n.line #> '{parent,invoice_item_details,proration}'
             else 'false'
         end = 'true',
         case when btrim(w.price #>> '{metadata,credits}') ~ '^[0-9]{1,12}$' then btrim(w.price #>> '{metadata,credits}')::bigint end,

@@ -15,8 +15,8 @@ begin
         when jsonb_typeof(object #> '{invoice,id}') then nullif(object #>> '{invoice,id}', '') end;
     status := object ->> 'status';
     payment_ids := array_remove(array[
-        case 'string' when jsonb_typeof(object #> '{payment,payment_intent}') then nullif(object #>> '{payment,payment_intent}', '') when jsonb_typeof(object #> '{payment,payment_intent,id}') then nullif(object #>> '{payment,payment_intent,id}', '') end,
-        case 'string' when jsonb_typeof(object #> '{payment,charge}') then nullif(object #>> '{payment,charge}', '') when jsonb_typeof(object #> '{payment,charge,id}') then nullif(object #>> '{payment,charge,id}', '') end
+        paidonce.read_object_id(object #> '{payment,payment_intent}'),
+        paidonce.read_object_id(object #> '{payment,charge}')
     ], null);
 end
 $$;

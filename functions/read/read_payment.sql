@@ -1,6 +1,6 @@
 -- Purpose:   read what a payment says.
--- Arguments: object, a payment intent or charge of any API version; user_key, the metadata key that names your user. Since API 2025-03-31 it no longer
---            names its invoice. A charge before 2020-08-27 brought in its amount, once captured.
+-- Arguments: object, a payment intent or charge of any API version; user_key, the metadata key that names your user. Since API 2025-03-31 it no
+--            longer names its invoice. A charge before 2020-08-27 brought in its amount, once captured.
 -- Returns:   its facts; null what it does not say. payment_ids: see paidonce.read_payment_ids.
 -- Raises:    nothing.
 -- Locks:     nothing.
@@ -25,16 +25,19 @@ begin
     status := object ->> 'status';
     amount := case when jsonb_typeof(object -> 'amount') = 'number' and abs((object -> 'amount')::numeric) < 9223372036854775808
         then trunc((object -> 'amount')::numeric)::bigint end;
-    amount_paid := case when jsonb_typeof(object -> 'amount_received') = 'number' and abs((object -> 'amount_received')::numeric) < 9223372036854775808
+    amount_paid := case when jsonb_typeof(object -> 'amount_received') = 'number'
+            and abs((object -> 'amount_received')::numeric) < 9223372036854775808
         then trunc((object -> 'amount_received')::numeric)::bigint end;
     if amount_paid is null then
-        amount_paid := case when jsonb_typeof(object -> 'amount_captured') = 'number' and abs((object -> 'amount_captured')::numeric) < 9223372036854775808
+        amount_paid := case when jsonb_typeof(object -> 'amount_captured') = 'number'
+                and abs((object -> 'amount_captured')::numeric) < 9223372036854775808
             then trunc((object -> 'amount_captured')::numeric)::bigint end;
     end if;
     if amount_paid is null and object -> 'captured' = 'true' then
         amount_paid := amount;
     end if;
-    amount_refunded := case when jsonb_typeof(object -> 'amount_refunded') = 'number' and abs((object -> 'amount_refunded')::numeric) < 9223372036854775808
+    amount_refunded := case when jsonb_typeof(object -> 'amount_refunded') = 'number'
+            and abs((object -> 'amount_refunded')::numeric) < 9223372036854775808
         then trunc((object -> 'amount_refunded')::numeric)::bigint end;
     currency := object ->> 'currency';
     user_id := nullif(btrim(object -> 'metadata' ->> user_key), '');

@@ -19,7 +19,8 @@ begin
     product_id := case 'string' when jsonb_typeof(object -> 'product') then nullif(object ->> 'product', '')
         when jsonb_typeof(object #> '{product,id}') then nullif(object #>> '{product,id}', '') end;
     lookup_key := nullif(object ->> 'lookup_key', '');
-    unit_amount := case when jsonb_typeof(object -> 'unit_amount') = 'number' and abs((object -> 'unit_amount')::numeric) < 9223372036854775808
+    unit_amount := case when jsonb_typeof(object -> 'unit_amount') = 'number'
+            and abs((object -> 'unit_amount')::numeric) < 9223372036854775808
         then trunc((object -> 'unit_amount')::numeric)::bigint end;
     if unit_amount is null then
         unit_amount := case when jsonb_typeof(object -> 'amount') = 'number' and abs((object -> 'amount')::numeric) < 9223372036854775808

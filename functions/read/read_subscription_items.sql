@@ -18,10 +18,10 @@ begin
     return query
     select distinct on (1)
         n.item ->> 'id',
-        coalesce(case 'string' when jsonb_typeof(n.item -> 'price') then nullif(n.item ->> 'price', '') when jsonb_typeof(n.item #> '{price,id}') then nullif(n.item #>> '{price,id}', '') end,
-            case 'string' when jsonb_typeof(n.item -> 'plan') then nullif(n.item ->> 'plan', '') when jsonb_typeof(n.item #> '{plan,id}') then nullif(n.item #>> '{plan,id}', '') end),
-        coalesce(case 'string' when jsonb_typeof(n.item #> '{price,product}') then nullif(n.item #>> '{price,product}', '') when jsonb_typeof(n.item #> '{price,product,id}') then nullif(n.item #>> '{price,product,id}', '') end,
-            case 'string' when jsonb_typeof(n.item #> '{plan,product}') then nullif(n.item #>> '{plan,product}', '') when jsonb_typeof(n.item #> '{plan,product,id}') then nullif(n.item #>> '{plan,product,id}', '') end),
+        coalesce(paidonce.read_object_id(n.item -> 'price'),
+            paidonce.read_object_id(n.item -> 'plan')),
+        coalesce(paidonce.read_object_id(n.item #> '{price,product}'),
+            paidonce.read_object_id(n.item #> '{plan,product}')),
         nullif(n.item #>> '{price,lookup_key}', ''),
         case when jsonb_typeof(n.item -> 'quantity') = 'number' and abs((n.item -> 'quantity')::numeric) < 9223372036854775808
             then trunc((n.item -> 'quantity')::numeric)::bigint end,

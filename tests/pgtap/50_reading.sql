@@ -245,7 +245,7 @@ end
 $$;
 
 set local timezone = 'UTC';
-select plan((select count(*)::integer + 4 from shapes));
+select plan((select count(*)::integer + 6 from shapes));
 select is(read(s.reader, s.field, s.object), s.expected, format('given %s, when %s reads it, then %s is %s', s.shape, s.reader, coalesce(s.field, 'it'), coalesce(s.expected, 'null')))
 from shapes as s;
 
@@ -254,6 +254,15 @@ from (values ('{"metadata": {"user_id": " u1 "}}'::jsonb, 'u1'), ('{"metadata": 
 
 select set_eq($$select proname::text from functions where kind = 'f' and proname ~ '^read_' and proname <> 'read_metadata'$$, 'select distinct reader from shapes',
     'given the functions that read, when they are listed, then each has its shapes here');
+
+-- One list of what is kept.
+create view spec.projections as
+    select distinct m[1] as name from functions as f, regexp_matches(f.source, 'then\s+''(\w+)''', 'g') as m where f.proname = 'projection_of';
+select set_eq('select ''project_'' || name from projections', $$select proname::text from functions where proname ~ '^project_' and proname <> 'project_event'$$,
+    'given the list of projections, when the functions are listed, then each has its own, and none is left over');
+select set_eq('select (paidonce.kept_in(p.name)).relation::oid from projections as p where (paidonce.kept_in(p.name)).key is not null',
+    'select inhrelid from pg_inherits where inhparent = ''paidonce.objects''::regclass',
+    'given the tables that objects are kept in, when the list is read, then each is found by the name of a projection');
 
 select * from finish();
 rollback;
