@@ -1,51 +1,27 @@
 -- Customers, the users they belong to, and the links that contradicted each other.
 
 create table if not exists paidonce.customers (
-    as_of timestamptz,
     linked_at timestamptz,
-    generation bigint not null default 0,
-    as_of_rank bigint,
     deleted boolean not null default false,
-    livemode boolean,
     customer_id text not null,
     user_id text,
     link_event text,
-    account text,
     email text,
     name text,
-    source_event text,
-    rivals text[] not null default '{}',
-    data jsonb,
     constraint customers_pkey primary key (customer_id),
     constraint customers_link_has_its_time check ((user_id is null) = (linked_at is null)),
     constraint customers_user_is_not_blank check (user_id <> '')
-) with (fillfactor = 80);
+) inherits (paidonce.objects) with (fillfactor = 80);
 
 comment on table paidonce.customers is 'Stripe customers. The row is also the lock that every event of the customer takes first, so it may be there before Stripe has described it.';
-comment on column paidonce.customers.as_of is 'Stripe''s time of the information in this row (UTC); null while nothing but the id is known.';
 comment on column paidonce.customers.linked_at is 'When the customer was linked to its user (UTC).';
-comment on column paidonce.customers.generation is 'Counts every event that spoke of the object; guards a refetch against what arrived meanwhile.';
-comment on column paidonce.customers.as_of_rank is 'Rank of the source among those of one second: see paidonce.rank_of; null while nothing but the id is known.';
 comment on column paidonce.customers.deleted is 'Stripe deleted the customer; the row stays.';
-comment on column paidonce.customers.livemode is 'Stripe''s livemode of the customer.';
 comment on column paidonce.customers.customer_id is 'Stripe''s customer id (cus_...).';
 comment on column paidonce.customers.user_id is 'Your user; the first link wins. Several customers may have the same user.';
 comment on column paidonce.customers.link_event is 'The event that linked it; null when linked by hand.';
-comment on column paidonce.customers.account is 'Connected account the customer belongs to; null for the platform''s own.';
 comment on column paidonce.customers.email is 'E-mail address as Stripe has it.';
 comment on column paidonce.customers.name is 'Name as Stripe has it.';
-comment on column paidonce.customers.source_event is 'The event whose information this is; null after a refetch.';
-comment on column paidonce.customers.rivals is 'Events of the same second and rank that had to be told apart.';
-comment on column paidonce.customers.data is 'The whole customer object.';
-
-do $$
-begin
-    alter table paidonce.customers alter column data set compression lz4;
-exception
-    when feature_not_supported then
-        null;
-end
-$$;
+call paidonce.finish_objects('paidonce.customers');
 
 create index if not exists customers_user_id_idx on paidonce.customers (user_id) where user_id is not null;
 

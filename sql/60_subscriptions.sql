@@ -1,7 +1,6 @@
 -- Subscriptions and their items.
 
 create table if not exists paidonce.subscriptions (
-    as_of timestamptz,
     created timestamptz,
     current_period_start timestamptz,
     current_period_end timestamptz,
@@ -9,23 +8,14 @@ create table if not exists paidonce.subscriptions (
     cancel_at timestamptz,
     canceled_at timestamptz,
     ended_at timestamptz,
-    generation bigint not null default 1,
-    as_of_rank bigint not null,
-    is_final boolean not null default false,
-    livemode boolean,
     subscription_id text not null,
     customer_id text,
-    account text,
     status text not null,
     pause_behavior text,
-    source_event text,
-    rivals text[] not null default '{}',
-    data jsonb not null,
     constraint subscriptions_pkey primary key (subscription_id)
-) with (fillfactor = 80);
+) inherits (paidonce.objects) with (fillfactor = 80);
 
 comment on table paidonce.subscriptions is 'Stripe subscriptions as last stated. Never deleted: a canceled one stays, as canceled.';
-comment on column paidonce.subscriptions.as_of is 'Stripe''s time of the information in this row (UTC).';
 comment on column paidonce.subscriptions.created is 'When the subscription was made (UTC).';
 comment on column paidonce.subscriptions.current_period_start is 'Start of the current period (UTC): of the subscription, or since API 2025-03-31 of the item that ends first.';
 comment on column paidonce.subscriptions.current_period_end is 'End of the current period (UTC), from the same place.';
@@ -33,27 +23,11 @@ comment on column paidonce.subscriptions.trial_end is 'End of the trial (UTC).';
 comment on column paidonce.subscriptions.cancel_at is 'Scheduled end (UTC): Stripe''s cancel_at, or the period''s end where only cancel_at_period_end is set. Null when nothing is scheduled.';
 comment on column paidonce.subscriptions.canceled_at is 'When the cancellation was asked for (UTC).';
 comment on column paidonce.subscriptions.ended_at is 'When it ended (UTC); ends access at once.';
-comment on column paidonce.subscriptions.generation is 'Counts every event that spoke of the object; guards a refetch against what arrived meanwhile.';
-comment on column paidonce.subscriptions.as_of_rank is 'Rank of the source among those of one second: see paidonce.rank_of.';
-comment on column paidonce.subscriptions.livemode is 'Stripe''s livemode of the subscription.';
 comment on column paidonce.subscriptions.subscription_id is 'Stripe''s subscription id (sub_...).';
 comment on column paidonce.subscriptions.customer_id is 'The customer it belongs to.';
-comment on column paidonce.subscriptions.account is 'Connected account; null for the platform''s own.';
 comment on column paidonce.subscriptions.status is 'Stripe''s status. canceled and incomplete_expired are final.';
 comment on column paidonce.subscriptions.pause_behavior is 'pause_collection.behavior: void, keep_as_draft or mark_uncollectible; null when collection is not paused.';
-comment on column paidonce.subscriptions.source_event is 'The event whose information this is; null after a refetch.';
-comment on column paidonce.subscriptions.is_final is 'canceled or incomplete_expired: no event leaves it.';
-comment on column paidonce.subscriptions.rivals is 'Events of the same second and rank that had to be told apart.';
-comment on column paidonce.subscriptions.data is 'The whole subscription object.';
-
-do $$
-begin
-    alter table paidonce.subscriptions alter column data set compression lz4;
-exception
-    when feature_not_supported then
-        null;
-end
-$$;
+call paidonce.finish_objects('paidonce.subscriptions');
 
 create index if not exists subscriptions_customer_id_idx on paidonce.subscriptions (customer_id);
 

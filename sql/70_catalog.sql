@@ -1,40 +1,23 @@
 -- Products, prices, and the mapping from prices to features and credits.
 
 create table if not exists paidonce.products (
-    as_of timestamptz,
-    generation bigint not null default 1,
-    as_of_rank bigint not null,
     credits bigint,
-    is_final boolean not null default false,
     active boolean not null default true,
     deleted boolean not null default false,
-    livemode boolean,
     product_id text not null,
     name text,
-    account text,
-    source_event text,
     features text[] not null default '{}',
-    rivals text[] not null default '{}',
-    data jsonb,
     constraint products_pkey primary key (product_id)
-) with (fillfactor = 80);
+) inherits (paidonce.objects) with (fillfactor = 80);
 
 comment on table paidonce.products is 'Stripe products as last stated. A deleted one stays, marked.';
-comment on column paidonce.products.as_of is 'Stripe''s time of the information in this row (UTC).';
-comment on column paidonce.products.generation is 'Counts every event that spoke of the object; guards a refetch against what arrived meanwhile.';
-comment on column paidonce.products.as_of_rank is 'Rank of the source among those of one second: see paidonce.rank_of.';
 comment on column paidonce.products.credits is 'Credits per unit from its metadata key credits; null when there is none.';
-comment on column paidonce.products.is_final is 'The object is in a state that no event leaves.';
 comment on column paidonce.products.active is 'Whether it is offered.';
 comment on column paidonce.products.deleted is 'Stripe deleted the product; the row stays.';
-comment on column paidonce.products.livemode is 'Stripe''s livemode of the object.';
 comment on column paidonce.products.product_id is 'Stripe''s product id (prod_...).';
 comment on column paidonce.products.name is 'Its name.';
-comment on column paidonce.products.account is 'Connected account; null for the platform''s own.';
-comment on column paidonce.products.source_event is 'The event whose information this is; null after a refetch.';
 comment on column paidonce.products.features is 'Feature names from its metadata: feature, or features separated by commas.';
-comment on column paidonce.products.rivals is 'Events of the same second and rank that had to be told apart.';
-comment on column paidonce.products.data is 'The whole object as last stated.';
+call paidonce.finish_objects('paidonce.products');
 
 -- Products that are no longer offered stay readable for whoever still has them.
 alter table paidonce.products enable row level security;
@@ -50,46 +33,29 @@ call paidonce.read_policy('paidonce.products', 'authenticated', 'users read acti
 call paidonce.only_grant('select', 'table paidonce.products', 'anon', 'authenticated', 'service_role');
 
 create table if not exists paidonce.prices (
-    as_of timestamptz,
-    generation bigint not null default 1,
-    as_of_rank bigint not null,
     unit_amount bigint,
     credits bigint,
-    is_final boolean not null default false,
     active boolean not null default true,
     deleted boolean not null default false,
-    livemode boolean,
     price_id text not null,
     product_id text,
     lookup_key text,
     currency text,
     recurring_interval text,
-    account text,
-    source_event text,
-    rivals text[] not null default '{}',
-    data jsonb,
     constraint prices_pkey primary key (price_id)
-) with (fillfactor = 80);
+) inherits (paidonce.objects) with (fillfactor = 80);
 
 comment on table paidonce.prices is 'Stripe prices, and the plans of old API versions, as last stated. A deleted one stays, marked.';
-comment on column paidonce.prices.as_of is 'Stripe''s time of the information in this row (UTC).';
-comment on column paidonce.prices.generation is 'Counts every event that spoke of the object; guards a refetch against what arrived meanwhile.';
-comment on column paidonce.prices.as_of_rank is 'Rank of the source among those of one second: see paidonce.rank_of.';
 comment on column paidonce.prices.unit_amount is 'Price of one unit in minor units; null where it is tiered or has fractions.';
 comment on column paidonce.prices.credits is 'Credits per unit from its metadata key credits; null when there is none.';
-comment on column paidonce.prices.is_final is 'The object is in a state that no event leaves.';
 comment on column paidonce.prices.active is 'Whether it is offered.';
 comment on column paidonce.prices.deleted is 'Stripe deleted the price; the row stays.';
-comment on column paidonce.prices.livemode is 'Stripe''s livemode of the object.';
 comment on column paidonce.prices.price_id is 'Stripe''s price id (price_...), or plan id.';
 comment on column paidonce.prices.product_id is 'Its product.';
 comment on column paidonce.prices.lookup_key is 'Stripe''s lookup_key: the feature it grants.';
 comment on column paidonce.prices.currency is 'Three-letter currency of the amounts, lower case.';
 comment on column paidonce.prices.recurring_interval is 'day, week, month or year; null for one-off prices.';
-comment on column paidonce.prices.account is 'Connected account; null for the platform''s own.';
-comment on column paidonce.prices.source_event is 'The event whose information this is; null after a refetch.';
-comment on column paidonce.prices.rivals is 'Events of the same second and rank that had to be told apart.';
-comment on column paidonce.prices.data is 'The whole object as last stated.';
+call paidonce.finish_objects('paidonce.prices');
 
 create index if not exists prices_product_id_idx on paidonce.prices (product_id);
 

@@ -2,14 +2,9 @@
 -- belong together.
 
 create table if not exists paidonce.checkout_sessions (
-    as_of timestamptz,
     created timestamptz,
-    generation bigint not null default 1,
-    as_of_rank bigint not null,
     amount_total bigint,
     credits bigint,
-    is_final boolean not null default false,
-    livemode boolean,
     session_id text not null,
     customer_id text,
     user_id text,
@@ -18,22 +13,13 @@ create table if not exists paidonce.checkout_sessions (
     payment_status text,
     invoice_id text,
     currency text,
-    account text,
-    source_event text,
-    rivals text[] not null default '{}',
-    data jsonb,
     constraint checkout_sessions_pkey primary key (session_id)
-) with (fillfactor = 80);
+) inherits (paidonce.objects) with (fillfactor = 80);
 
 comment on table paidonce.checkout_sessions is 'Checkout sessions as last stated.';
-comment on column paidonce.checkout_sessions.as_of is 'Stripe''s time of the information in this row (UTC).';
 comment on column paidonce.checkout_sessions.created is 'When Stripe made the object (UTC).';
-comment on column paidonce.checkout_sessions.generation is 'Counts every event that spoke of the object; guards a refetch against what arrived meanwhile.';
-comment on column paidonce.checkout_sessions.as_of_rank is 'Rank of the source among those of one second: see paidonce.rank_of.';
 comment on column paidonce.checkout_sessions.amount_total is 'Total in minor units.';
 comment on column paidonce.checkout_sessions.credits is 'Credits from its metadata key credits; null when there is none.';
-comment on column paidonce.checkout_sessions.is_final is 'The object is in a state that no event leaves.';
-comment on column paidonce.checkout_sessions.livemode is 'Stripe''s livemode of the object.';
 comment on column paidonce.checkout_sessions.session_id is 'Stripe''s session id (cs_...).';
 comment on column paidonce.checkout_sessions.customer_id is 'The customer it belongs to; null for guests.';
 comment on column paidonce.checkout_sessions.user_id is 'The user who checked out: client_reference_id, else metadata.';
@@ -42,10 +28,7 @@ comment on column paidonce.checkout_sessions.status is 'open, complete or expire
 comment on column paidonce.checkout_sessions.payment_status is 'paid, unpaid or no_payment_required. A complete session may be unpaid.';
 comment on column paidonce.checkout_sessions.invoice_id is 'Its invoice, which then says what was bought.';
 comment on column paidonce.checkout_sessions.currency is 'Three-letter currency of the amounts, lower case.';
-comment on column paidonce.checkout_sessions.account is 'Connected account; null for the platform''s own.';
-comment on column paidonce.checkout_sessions.source_event is 'The event whose information this is; null after a refetch.';
-comment on column paidonce.checkout_sessions.rivals is 'Events of the same second and rank that had to be told apart.';
-comment on column paidonce.checkout_sessions.data is 'The whole object as last stated.';
+call paidonce.finish_objects('paidonce.checkout_sessions');
 
 create index if not exists checkout_sessions_customer_id_idx on paidonce.checkout_sessions (customer_id);
 
@@ -55,54 +38,37 @@ create policy "only the owner reads checkout sessions" on paidonce.checkout_sess
 call paidonce.only_grant('select', 'table paidonce.checkout_sessions', variadic '{}');
 
 create table if not exists paidonce.invoices (
-    as_of timestamptz,
     period_start timestamptz,
     period_end timestamptz,
     created timestamptz,
-    generation bigint not null default 1,
-    as_of_rank bigint not null,
     subtotal bigint,
     total bigint,
     amount_due bigint,
     amount_paid bigint,
-    is_final boolean not null default false,
-    livemode boolean,
     invoice_id text not null,
     customer_id text,
     subscription_id text,
     status text,
     billing_reason text,
     currency text,
-    account text,
-    source_event text,
-    rivals text[] not null default '{}',
-    data jsonb,
     constraint invoices_pkey primary key (invoice_id)
-) with (fillfactor = 80);
+) inherits (paidonce.objects) with (fillfactor = 80);
 
 comment on table paidonce.invoices is 'Invoices as last stated. paid and void are final.';
-comment on column paidonce.invoices.as_of is 'Stripe''s time of the information in this row (UTC).';
 comment on column paidonce.invoices.period_start is 'Start of what it bills (UTC).';
 comment on column paidonce.invoices.period_end is 'End of what it bills (UTC).';
 comment on column paidonce.invoices.created is 'When Stripe made the object (UTC).';
-comment on column paidonce.invoices.generation is 'Counts every event that spoke of the object; guards a refetch against what arrived meanwhile.';
-comment on column paidonce.invoices.as_of_rank is 'Rank of the source among those of one second: see paidonce.rank_of.';
 comment on column paidonce.invoices.subtotal is 'Sum of the lines before discounts and tax, in minor units.';
 comment on column paidonce.invoices.total is 'What it comes to, in minor units.';
 comment on column paidonce.invoices.amount_due is 'What is to be paid, in minor units.';
 comment on column paidonce.invoices.amount_paid is 'What was paid, in minor units.';
-comment on column paidonce.invoices.is_final is 'The object is in a state that no event leaves.';
-comment on column paidonce.invoices.livemode is 'Stripe''s livemode of the object.';
 comment on column paidonce.invoices.invoice_id is 'Stripe''s invoice id (in_...).';
 comment on column paidonce.invoices.customer_id is 'The customer it belongs to; null for guests.';
 comment on column paidonce.invoices.subscription_id is 'Its subscription; null for one-off invoices.';
 comment on column paidonce.invoices.status is 'draft, open, paid, uncollectible or void; read from the older flags before API 2018-11-08.';
 comment on column paidonce.invoices.billing_reason is 'Why it was made, such as subscription_create.';
 comment on column paidonce.invoices.currency is 'Three-letter currency of the amounts, lower case.';
-comment on column paidonce.invoices.account is 'Connected account; null for the platform''s own.';
-comment on column paidonce.invoices.source_event is 'The event whose information this is; null after a refetch.';
-comment on column paidonce.invoices.rivals is 'Events of the same second and rank that had to be told apart.';
-comment on column paidonce.invoices.data is 'The whole object as last stated.';
+call paidonce.finish_objects('paidonce.invoices');
 
 create index if not exists invoices_customer_id_idx on paidonce.invoices (customer_id);
 create index if not exists invoices_subscription_id_idx on paidonce.invoices (subscription_id);
@@ -164,51 +130,34 @@ create policy "users read the lines of their own invoices" on paidonce.invoice_l
 call paidonce.only_grant('select', 'table paidonce.invoice_lines', 'authenticated', 'service_role');
 
 create table if not exists paidonce.payments (
-    as_of timestamptz,
     created timestamptz,
-    generation bigint not null default 1,
-    as_of_rank bigint not null,
     amount bigint,
     amount_paid bigint,
     amount_refunded bigint,
     credits bigint,
-    is_final boolean not null default false,
-    livemode boolean,
     payment_id text not null,
     kind text not null,
     customer_id text,
     status text,
     currency text,
     user_id text,
-    account text,
-    source_event text,
-    rivals text[] not null default '{}',
-    data jsonb,
     constraint payments_pkey primary key (payment_id),
     constraint payments_kind_is_known check (kind in ('payment_intent', 'charge'))
-) with (fillfactor = 80);
+) inherits (paidonce.objects) with (fillfactor = 80);
 
 comment on table paidonce.payments is 'Payment intents and charges as last stated.';
-comment on column paidonce.payments.as_of is 'Stripe''s time of the information in this row (UTC).';
 comment on column paidonce.payments.created is 'When Stripe made the object (UTC).';
-comment on column paidonce.payments.generation is 'Counts every event that spoke of the object; guards a refetch against what arrived meanwhile.';
-comment on column paidonce.payments.as_of_rank is 'Rank of the source among those of one second: see paidonce.rank_of.';
 comment on column paidonce.payments.amount is 'Amount asked for, in minor units.';
 comment on column paidonce.payments.amount_paid is 'Amount received or captured, in minor units.';
 comment on column paidonce.payments.amount_refunded is 'Of a charge: refunded so far, in minor units; cumulative.';
 comment on column paidonce.payments.credits is 'Of a payment intent: credits from its metadata key credits; null when there is none.';
-comment on column paidonce.payments.is_final is 'The object is in a state that no event leaves.';
-comment on column paidonce.payments.livemode is 'Stripe''s livemode of the object.';
 comment on column paidonce.payments.payment_id is 'Stripe''s id of the payment intent (pi_...) or charge (ch_...).';
 comment on column paidonce.payments.kind is 'payment_intent or charge.';
 comment on column paidonce.payments.customer_id is 'The customer it belongs to; null for guests.';
 comment on column paidonce.payments.status is 'Stripe''s status.';
 comment on column paidonce.payments.currency is 'Three-letter currency of the amounts, lower case.';
 comment on column paidonce.payments.user_id is 'The user whom its metadata names.';
-comment on column paidonce.payments.account is 'Connected account; null for the platform''s own.';
-comment on column paidonce.payments.source_event is 'The event whose information this is; null after a refetch.';
-comment on column paidonce.payments.rivals is 'Events of the same second and rank that had to be told apart.';
-comment on column paidonce.payments.data is 'The whole object as last stated.';
+call paidonce.finish_objects('paidonce.payments');
 
 create index if not exists payments_customer_id_idx on paidonce.payments (customer_id);
 

@@ -2,8 +2,8 @@
 --            metadata), and grant what a paid session without an invoice bought.
 -- Arguments: event, any of checkout.session.*.
 -- Returns:   nothing.
--- Raises:    nothing.
--- Locks:     the object's row.
+-- Raises:    PO404 when it grants credits to a customer that has no user yet (see paidonce.settle_purchase).
+-- Locks:     the object's row, which paidonce.lock_set has made safe to read.
 create or replace function paidonce.project_checkout_session(event jsonb)
 returns void
 language plpgsql
@@ -12,75 +12,42 @@ security invoker
 set search_path = ''
 as $$
 declare
-    v_id     constant pg_catalog.text := paidonce.read_object_id(event #> '{data,object}');
-    v_object pg_catalog.jsonb;
-    v_old    pg_catalog.record;
-    v_new    pg_catalog.record;
+    v_id   constant pg_catalog.text := paidonce.read_object_id(event #> '{data,object}');
+    v_kept paidonce.objects;
+    v_now  paidonce.objects;
+    v_read pg_catalog.record;
+    v_key  constant pg_catalog.text := (select s.user_id_metadata_key from paidonce.settings as s);
 begin
     if v_id is null then
         return;
     end if;
-    select o.as_of, o.as_of_rank, o.is_final, o.source_event, o.rivals into v_old
-    from paidonce.checkout_sessions as o where o.session_id = v_id for update;
-    v_new := paidonce.newest(event, v_old.as_of, v_old.as_of_rank, v_old.is_final, v_old.source_event, v_old.rivals);
-    v_object := v_new.winner #> '{data,object}';
+    v_kept := (select o::paidonce.objects from paidonce.checkout_sessions as o where o.session_id = v_id);
+    v_now := paidonce.keep(event, v_kept);
+    v_read := paidonce.read_checkout_session(v_now.data, v_key);
 
     insert into paidonce.checkout_sessions as o (
-        session_id, account, livemode, as_of, as_of_rank, is_final, source_event, rivals,
-        customer_id, user_id, mode, status, payment_status, invoice_id, amount_total, currency, credits, created, data
+        session_id, as_of, generation, as_of_rank, is_final, livemode, account, source_event, rivals, data,
+        customer_id, user_id, mode, status, payment_status, invoice_id, amount_total, currency, credits, created
+    ) values (
+        v_id, v_now.as_of, v_now.generation, v_now.as_of_rank, v_now.is_final, v_now.livemode, v_now.account, v_now.source_event,
+        v_now.rivals, v_now.data,
+        v_read.customer_id, v_read.user_id, v_read.mode, v_read.status, v_read.payment_status, v_read.invoice_id,
+        v_read.amount_total, v_read.currency, v_read.credits, v_read.created
     )
-    select
-        v_id, event ->> 'account', paidonce.read_flag(event -> 'livemode'), paidonce.read_time(v_new.winner -> 'created'),
-        v_new.as_of_rank, v_new.is_final, v_new.winner ->> 'id', v_new.rivals,
-        paidonce.read_customer_id(v_object),
-        coalesce(
-            nullif(v_object ->> 'client_reference_id', ''),
-            paidonce.read_metadata(v_object, (select s.user_id_metadata_key from paidonce.settings as s))
-        ),
-        v_object ->> 'mode',
-        v_object ->> 'status',
-        v_object ->> 'payment_status',
-        paidonce.read_object_id(v_object -> 'invoice'),
-        paidonce.read_integer(v_object -> 'amount_total'),
-        v_object ->> 'currency',
-        paidonce.read_credits(v_object),
-        paidonce.read_time(v_object -> 'created'),
-        v_object
-    where v_new.winner is not null
     on conflict (session_id) do update
-    set as_of = excluded.as_of, as_of_rank = excluded.as_of_rank, is_final = excluded.is_final,
-        source_event = excluded.source_event, rivals = excluded.rivals, generation = o.generation + 1,
-        customer_id = excluded.customer_id,
-        user_id = excluded.user_id,
-        mode = excluded.mode,
-        status = excluded.status,
-        payment_status = excluded.payment_status,
-        invoice_id = excluded.invoice_id,
-        amount_total = excluded.amount_total,
-        currency = excluded.currency,
-        credits = excluded.credits,
-        created = excluded.created,
-        data = excluded.data;
+    set as_of = excluded.as_of, generation = excluded.generation, as_of_rank = excluded.as_of_rank, is_final = excluded.is_final,
+        livemode = excluded.livemode, account = excluded.account, source_event = excluded.source_event, rivals = excluded.rivals,
+        data = excluded.data,
+        customer_id = excluded.customer_id, user_id = excluded.user_id, mode = excluded.mode, status = excluded.status,
+        payment_status = excluded.payment_status, invoice_id = excluded.invoice_id, amount_total = excluded.amount_total,
+        currency = excluded.currency, credits = excluded.credits, created = excluded.created;
 
-    if not found then
-        update paidonce.checkout_sessions as o set generation = o.generation + 1, rivals = v_new.rivals where o.session_id = v_id;
+    if v_now.source_event is distinct from event ->> 'id' then
+        v_read := paidonce.read_checkout_session(event #> '{data,object}', v_key); -- what it names counts, though its statement does not hold
     end if;
-
-    if v_new.undecided then
-        perform paidonce.request_refetch(event, 'checkout.session', v_id);
-    end if;
-
-    v_object := event #> '{data,object}';
     -- Joined first: the link may run parked events of this purchase.
-    perform paidonce.join_purchase(
-        paidonce.read_customer_id(v_object), v_id, paidonce.read_object_id(v_object -> 'invoice'), paidonce.read_payment_ids(v_object)
-    );
-    if coalesce(v_object ->> 'client_reference_id', '') <> '' then
-        perform paidonce.link(paidonce.read_customer_id(v_object), v_object ->> 'client_reference_id', event ->> 'id');
-    else
-        perform paidonce.link_from_metadata(event, v_object, paidonce.read_customer_id(v_object));
-    end if;
-
+    perform paidonce.join_purchase(v_read.customer_id, v_id, v_read.invoice_id, paidonce.read_payment_ids(event #> '{data,object}'));
+    perform paidonce.link(v_read.customer_id, v_read.user_id, event ->> 'id');
     perform paidonce.settle_purchase(v_id, event);
 end
 $$;

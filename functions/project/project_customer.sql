@@ -2,7 +2,7 @@
 -- Arguments: event, customer.created, updated or deleted.
 -- Returns:   nothing.
 -- Raises:    nothing.
--- Locks:     the customer's row.
+-- Locks:     the object's row, which paidonce.lock_set has made safe to read.
 create or replace function paidonce.project_customer(event jsonb)
 returns void
 language plpgsql
@@ -11,41 +11,40 @@ security invoker
 set search_path = ''
 as $$
 declare
-    v_id     constant pg_catalog.text := paidonce.read_object_id(event #> '{data,object}');
-    v_object pg_catalog.jsonb;
-    v_old    pg_catalog.record;
-    v_new    pg_catalog.record;
+    v_id   constant pg_catalog.text := paidonce.read_object_id(event #> '{data,object}');
+    v_kept paidonce.objects;
+    v_now  paidonce.objects;
+    v_read pg_catalog.record;
 begin
     if v_id is null then
         return;
     end if;
-    select c.as_of, c.as_of_rank, c.deleted, c.source_event, c.rivals into v_old
-    from paidonce.customers as c where c.customer_id = v_id for update;
-    v_new := paidonce.newest(event, v_old.as_of, v_old.as_of_rank, v_old.deleted, v_old.source_event, v_old.rivals);
-    v_object := v_new.winner #> '{data,object}';
+    v_kept := (select o::paidonce.objects from paidonce.customers as o where o.customer_id = v_id);
+    v_now := paidonce.keep(event, v_kept);
+    v_read := paidonce.read_customer(v_now.data);
 
-    -- The row is there: paidonce.lock_set made it.
-    update paidonce.customers as c
-    set generation = c.generation + 1, rivals = v_new.rivals
-    where c.customer_id = v_id;
+    insert into paidonce.customers as o (
+        customer_id, as_of, generation, as_of_rank, is_final, livemode, account, source_event, rivals, data,
+        deleted, email, name
+    ) values (
+        v_id, v_now.as_of, v_now.generation, v_now.as_of_rank, v_now.is_final, v_now.livemode, v_now.account, v_now.source_event,
+        v_now.rivals, v_now.data,
+        v_now.is_final, v_read.email, v_read.name
+    )
+    on conflict (customer_id) do update
+    set as_of = excluded.as_of, generation = excluded.generation, as_of_rank = excluded.as_of_rank, is_final = excluded.is_final,
+        livemode = excluded.livemode, account = excluded.account, source_event = excluded.source_event, rivals = excluded.rivals,
+        data = excluded.data,
+        deleted = excluded.deleted, email = excluded.email, name = excluded.name;
 
-    if v_new.winner is not null then
-        update paidonce.customers as c
-        set account = event ->> 'account', livemode = paidonce.read_flag(event -> 'livemode'), deleted = v_new.is_final,
-            email = v_object ->> 'email', name = v_object ->> 'name', data = v_object,
-            as_of = paidonce.read_time(v_new.winner -> 'created'), as_of_rank = v_new.as_of_rank, source_event = v_new.winner ->> 'id'
-        where c.customer_id = v_id;
+    if event #> '{data,object,metadata}' <> '{}' then
+        perform paidonce.link_from_metadata(event, event #> '{data,object}', v_id);
     end if;
-    if v_new.undecided then
-        perform paidonce.request_refetch(event, 'customer', v_id);
-    end if;
-
-    perform paidonce.link_from_metadata(event, event #> '{data,object}', v_id);
 end
 $$;
 
 comment on function paidonce.project_customer(jsonb) is
-    'Keeps a customer as last stated by events.';
+    'Keeps a customer as last stated.';
 
 revoke all on function paidonce.project_customer(jsonb) from public;
 call paidonce.only_grant('execute', 'function paidonce.project_customer(jsonb)', variadic '{}');

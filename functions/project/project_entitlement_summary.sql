@@ -1,8 +1,8 @@
 -- Purpose:   keep what Stripe says a customer is entitled to. An event carries the first ten only; the refetch brings the rest.
--- Arguments: event.
+-- Arguments: event, entitlements.active_entitlement_summary.updated.
 -- Returns:   nothing.
 -- Raises:    nothing.
--- Locks:     the object's row.
+-- Locks:     the object's row, which paidonce.lock_set has made safe to read.
 create or replace function paidonce.project_entitlement_summary(event jsonb)
 returns void
 language plpgsql
@@ -11,47 +11,31 @@ security invoker
 set search_path = ''
 as $$
 declare
-    v_id     constant pg_catalog.text := paidonce.read_customer_id(event #> '{data,object}');
-    v_object pg_catalog.jsonb;
-    v_old    pg_catalog.record;
-    v_new    pg_catalog.record;
+    v_id   constant pg_catalog.text := paidonce.read_customer_id(event #> '{data,object}');
+    v_kept paidonce.objects;
+    v_now  paidonce.objects;
+    v_read pg_catalog.record;
 begin
     if v_id is null then
         return;
     end if;
-    select o.as_of, o.as_of_rank, o.is_final, o.source_event, o.rivals into v_old
-    from paidonce.entitlement_summaries as o where o.customer_id = v_id for update;
-    v_new := paidonce.newest(event, v_old.as_of, v_old.as_of_rank, v_old.is_final, v_old.source_event, v_old.rivals);
-    v_object := v_new.winner #> '{data,object}';
+    v_kept := (select o::paidonce.objects from paidonce.entitlement_summaries as o where o.customer_id = v_id);
+    v_now := paidonce.keep(event, v_kept);
+    v_read := paidonce.read_entitlement_summary(v_now.data);
 
     insert into paidonce.entitlement_summaries as o (
-        customer_id, account, livemode, as_of, as_of_rank, is_final, source_event, rivals,
-        features, complete, data
+        customer_id, as_of, generation, as_of_rank, is_final, livemode, account, source_event, rivals, data,
+        features, complete
+    ) values (
+        v_id, v_now.as_of, v_now.generation, v_now.as_of_rank, v_now.is_final, v_now.livemode, v_now.account, v_now.source_event,
+        v_now.rivals, v_now.data,
+        v_read.features, v_read.complete
     )
-    select
-        v_id, event ->> 'account', paidonce.read_flag(event -> 'livemode'), paidonce.read_time(v_new.winner -> 'created'),
-        v_new.as_of_rank, v_new.is_final, v_new.winner ->> 'id', v_new.rivals,
-        array(
-            select distinct e.entitlement ->> 'lookup_key'
-            from jsonb_array_elements(
-                case jsonb_typeof(v_object #> '{entitlements,data}') when 'array' then v_object #> '{entitlements,data}' else '[]' end
-            ) as e (entitlement)
-            where e.entitlement ->> 'lookup_key' <> ''
-            order by 1
-        ),
-        not coalesce(paidonce.read_flag(v_object #> '{entitlements,has_more}'), false),
-        v_object
-    where v_new.winner is not null
     on conflict (customer_id) do update
-    set as_of = excluded.as_of, as_of_rank = excluded.as_of_rank, is_final = excluded.is_final,
-        source_event = excluded.source_event, rivals = excluded.rivals, generation = o.generation + 1,
-        features = excluded.features,
-        complete = excluded.complete,
-        data = excluded.data;
-
-    if not found then
-        update paidonce.entitlement_summaries as o set generation = o.generation + 1, rivals = v_new.rivals where o.customer_id = v_id;
-    end if;
+    set as_of = excluded.as_of, generation = excluded.generation, as_of_rank = excluded.as_of_rank, is_final = excluded.is_final,
+        livemode = excluded.livemode, account = excluded.account, source_event = excluded.source_event, rivals = excluded.rivals,
+        data = excluded.data,
+        features = excluded.features, complete = excluded.complete;
 
     if event ->> 'type' <> 'snapshot' then
         perform paidonce.request_refetch(event, 'entitlements.active_entitlement_summary', v_id);

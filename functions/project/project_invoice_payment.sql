@@ -11,16 +11,15 @@ security invoker
 set search_path = ''
 as $$
 declare
-    v_object  constant pg_catalog.jsonb := event #> '{data,object}';
-    v_invoice constant pg_catalog.text := paidonce.read_object_id(v_object -> 'invoice');
+    v_read constant pg_catalog.record := paidonce.read_invoice_payment(event #> '{data,object}');
 begin
-    if v_invoice is null or v_object ->> 'status' = 'canceled' then
+    if v_read.invoice_id is null or v_read.status = 'canceled' then
         return;
     end if;
-    perform paidonce.join_purchase(null, null, v_invoice, paidonce.read_invoice_payment_link(v_object));
-    perform paidonce.settle_purchase(v_invoice, event);
-    if event ->> 'type' <> 'snapshot' and not exists (select from paidonce.invoices as n where n.invoice_id = v_invoice) then
-        perform paidonce.request_refetch(event, 'invoice', v_invoice);
+    perform paidonce.join_purchase(null, null, v_read.invoice_id, v_read.payment_ids);
+    perform paidonce.settle_purchase(v_read.invoice_id, event);
+    if event ->> 'type' <> 'snapshot' and not exists (select from paidonce.invoices as n where n.invoice_id = v_read.invoice_id) then
+        perform paidonce.request_refetch(event, 'invoice', v_read.invoice_id);
     end if;
 end
 $$;

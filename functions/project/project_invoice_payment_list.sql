@@ -13,9 +13,10 @@ as $$
 declare
     v_payment constant pg_catalog.text := event #>> '{data,object,id}';
 begin
-    perform paidonce.join_purchase(null, null, paidonce.read_object_id(p.payment -> 'invoice'), array[v_payment])
+    perform paidonce.join_purchase(null, null, r.invoice_id, array[v_payment])
     from jsonb_array_elements(event #> '{data,object,data}') as p (payment)
-    where p.payment ->> 'status' is distinct from 'canceled';
+    cross join lateral paidonce.read_invoice_payment(p.payment) as r
+    where r.status is distinct from 'canceled';
 
     update paidonce.purchase_objects as o set link_known = true where o.object_id = v_payment;
     perform paidonce.settle_purchase(v_payment, event);

@@ -1,8 +1,8 @@
 -- Purpose:   keep a product as last stated, and grant what waited for it.
--- Arguments: event.
+-- Arguments: event, any of product.*.
 -- Returns:   nothing.
 -- Raises:    nothing.
--- Locks:     the object's row.
+-- Locks:     the object's row, which paidonce.lock_set has made safe to read.
 create or replace function paidonce.project_product(event jsonb)
 returns void
 language plpgsql
@@ -11,50 +11,32 @@ security invoker
 set search_path = ''
 as $$
 declare
-    v_id     constant pg_catalog.text := paidonce.read_object_id(event #> '{data,object}');
-    v_object pg_catalog.jsonb;
-    v_old    pg_catalog.record;
-    v_new    pg_catalog.record;
+    v_id   constant pg_catalog.text := paidonce.read_object_id(event #> '{data,object}');
+    v_kept paidonce.objects;
+    v_now  paidonce.objects;
+    v_read pg_catalog.record;
 begin
     if v_id is null then
         return;
     end if;
-    select o.as_of, o.as_of_rank, o.is_final, o.source_event, o.rivals into v_old
-    from paidonce.products as o where o.product_id = v_id for update;
-    v_new := paidonce.newest(event, v_old.as_of, v_old.as_of_rank, v_old.is_final, v_old.source_event, v_old.rivals);
-    v_object := v_new.winner #> '{data,object}';
+    v_kept := (select o::paidonce.objects from paidonce.products as o where o.product_id = v_id);
+    v_now := paidonce.keep(event, v_kept);
+    v_read := paidonce.read_product(v_now.data);
 
     insert into paidonce.products as o (
-        product_id, account, livemode, as_of, as_of_rank, is_final, source_event, rivals,
-        active, deleted, name, features, credits, data
+        product_id, as_of, generation, as_of_rank, is_final, livemode, account, source_event, rivals, data,
+        active, deleted, name, features, credits
+    ) values (
+        v_id, v_now.as_of, v_now.generation, v_now.as_of_rank, v_now.is_final, v_now.livemode, v_now.account, v_now.source_event,
+        v_now.rivals, v_now.data,
+        v_read.active, v_now.is_final, v_read.name, v_read.features, v_read.credits
     )
-    select
-        v_id, event ->> 'account', paidonce.read_flag(event -> 'livemode'), paidonce.read_time(v_new.winner -> 'created'),
-        v_new.as_of_rank, v_new.is_final, v_new.winner ->> 'id', v_new.rivals,
-        coalesce(paidonce.read_flag(v_object -> 'active'), true),
-        v_new.is_final,
-        v_object ->> 'name',
-        paidonce.read_features(v_object),
-        paidonce.read_credits(v_object),
-        v_object
-    where v_new.winner is not null
     on conflict (product_id) do update
-    set as_of = excluded.as_of, as_of_rank = excluded.as_of_rank, is_final = excluded.is_final,
-        source_event = excluded.source_event, rivals = excluded.rivals, generation = o.generation + 1,
-        active = excluded.active,
-        deleted = excluded.deleted,
-        name = excluded.name,
-        features = excluded.features,
-        credits = excluded.credits,
-        data = excluded.data;
-
-    if not found then
-        update paidonce.products as o set generation = o.generation + 1, rivals = v_new.rivals where o.product_id = v_id;
-    end if;
-
-    if v_new.undecided then
-        perform paidonce.request_refetch(event, 'product', v_id);
-    end if;
+    set as_of = excluded.as_of, generation = excluded.generation, as_of_rank = excluded.as_of_rank, is_final = excluded.is_final,
+        livemode = excluded.livemode, account = excluded.account, source_event = excluded.source_event, rivals = excluded.rivals,
+        data = excluded.data,
+        active = excluded.active, deleted = excluded.deleted, name = excluded.name, features = excluded.features,
+        credits = excluded.credits;
 
     -- Whoever settles a purchase by this product holds its id, shared, which this event has had to wait for.
     if exists (select from paidonce.invoice_lines as l where l.credits is null and l.price_id is not null
@@ -65,7 +47,7 @@ end
 $$;
 
 comment on function paidonce.project_product(jsonb) is
-    'Keeps a product as last stated by events, and grants credits that waited for it.';
+    'Keeps a product as last stated, and grants what waited for it.';
 
 revoke all on function paidonce.project_product(jsonb) from public;
 call paidonce.only_grant('execute', 'function paidonce.project_product(jsonb)', variadic '{}');

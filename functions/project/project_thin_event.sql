@@ -14,7 +14,7 @@ as $$
 declare
     v_type constant pg_catalog.text := event #>> '{related_object,type}';
 begin
-    if paidonce.projection_of_object(v_type) is not null then
+    if paidonce.projection_of(null, v_type) is not null then
         perform paidonce.request_refetch(
             event || jsonb_build_object('account', paidonce.read_account(event)), v_type, event #>> '{related_object,id}'
         );

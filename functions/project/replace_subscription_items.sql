@@ -10,25 +10,20 @@ volatile
 security invoker
 set search_path = ''
 as $$
-declare
-    v_items constant pg_catalog.jsonb := paidonce.read_subscription_items(object);
 begin
     -- A list that goes on (has_more) does not say what is gone; the refetch will.
     delete from paidonce.subscription_items as i
     where i.subscription_id = replace_subscription_items.subscription_id
-        and not coalesce(paidonce.read_flag(object #> '{items,has_more}'), false)
-        and i.item_id not in (select n.item ->> 'id' from jsonb_array_elements(v_items) as n (item) where n.item ->> 'id' is not null);
+        and object #> '{items,has_more}' is distinct from 'true'
+        and i.item_id not in (select n.item_id from paidonce.read_subscription_items(object) as n);
 
     insert into paidonce.subscription_items as i (
         subscription_id, item_id, price_id, product_id, lookup_key, quantity, current_period_start, current_period_end
     )
-    select distinct on (n.item ->> 'id')
-        replace_subscription_items.subscription_id, n.item ->> 'id', paidonce.read_item_price_id(n.item),
-        paidonce.read_item_product_id(n.item), paidonce.read_lookup_key(n.item), paidonce.read_integer(n.item -> 'quantity'),
-        paidonce.read_time(n.item -> 'current_period_start'), paidonce.read_time(n.item -> 'current_period_end')
-    from jsonb_array_elements(v_items) as n (item)
-    where n.item ->> 'id' is not null
-    order by n.item ->> 'id', n.item::pg_catalog.text
+    select
+        replace_subscription_items.subscription_id, n.item_id, n.price_id, n.product_id, n.lookup_key, n.quantity,
+        n.current_period_start, n.current_period_end
+    from paidonce.read_subscription_items(object) as n
     on conflict on constraint subscription_items_pkey do update
     set price_id = excluded.price_id, product_id = excluded.product_id, lookup_key = excluded.lookup_key, quantity = excluded.quantity,
         current_period_start = excluded.current_period_start, current_period_end = excluded.current_period_end

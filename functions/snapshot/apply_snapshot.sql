@@ -22,7 +22,7 @@ declare
     v_event   pg_catalog.jsonb;
 begin
     perform paidonce.require_read_committed();
-    if v_id is null or observed_at is null or not isfinite(observed_at) or paidonce.projection_of_object(v_type) is null then
+    if v_id is null or observed_at is null or not isfinite(observed_at) or paidonce.projection_of(null, v_type) is null then
         raise exception 'apply_snapshot needs an object with an id, of a type that is kept, and the time of the answer; got %',
             coalesce(v_type, 'no object') using errcode = 'invalid_parameter_value';
     end if;

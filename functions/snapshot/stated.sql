@@ -10,37 +10,13 @@ stable
 security invoker
 set search_path = ''
 as $$
+declare
+    v_kept constant pg_catalog.record := paidonce.kept_in(paidonce.projection_of(null, object_type));
 begin
-    return query
-    select o.generation, o.as_of, o.source_event, o.account, o.data from paidonce.customers as o
-    where object_type = 'customer' and o.customer_id = object_id
-    union all
-    select o.generation, o.as_of, o.source_event, o.account, o.data from paidonce.subscriptions as o
-    where object_type = 'subscription' and o.subscription_id = object_id
-    union all
-    select o.generation, o.as_of, o.source_event, o.account, o.data from paidonce.checkout_sessions as o
-    where object_type = 'checkout.session' and o.session_id = object_id
-    union all
-    select o.generation, o.as_of, o.source_event, o.account, o.data from paidonce.invoices as o
-    where object_type = 'invoice' and o.invoice_id = object_id
-    union all
-    select o.generation, o.as_of, o.source_event, o.account, o.data from paidonce.payments as o
-    where object_type in ('payment_intent', 'charge') and o.payment_id = object_id
-    union all
-    select o.generation, o.as_of, o.source_event, o.account, o.data from paidonce.refunds as o
-    where object_type = 'refund' and o.refund_id = object_id
-    union all
-    select o.generation, o.as_of, o.source_event, o.account, o.data from paidonce.disputes as o
-    where object_type = 'dispute' and o.dispute_id = object_id
-    union all
-    select o.generation, o.as_of, o.source_event, o.account, o.data from paidonce.products as o
-    where object_type = 'product' and o.product_id = object_id
-    union all
-    select o.generation, o.as_of, o.source_event, o.account, o.data from paidonce.prices as o
-    where object_type in ('price', 'plan') and o.price_id = object_id
-    union all
-    select o.generation, o.as_of, o.source_event, o.account, o.data from paidonce.entitlement_summaries as o
-    where object_type = 'entitlements.active_entitlement_summary' and o.customer_id = object_id;
+    if v_kept.relation is not null then
+        return query execute format('select o.generation, o.as_of, o.source_event, o.account, o.data from %s as o where o.%I = $1',
+            v_kept.relation, v_kept.key) using object_id;
+    end if;
 end
 $$;
 

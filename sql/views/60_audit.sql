@@ -10,25 +10,23 @@ from paidonce.events as e
 join paidonce.customers as c on c.customer_id = e.customer_id
 where e.status = 'parked' and e.sqlstate = 'PO404' and c.user_id is not null
 union all
-select 'event_without_effect', e.event_id, format('%s is processed, but subscription %s is not there', e.event_type, e.object_id)
-from paidonce.events as e
-where e.status = 'processed' and e.event_type like 'customer.subscription.%' and e.object_id is not null
-    and not exists (select from paidonce.subscriptions as s where s.subscription_id = e.object_id)
+select 'event_without_effect', e.event_id, format('%s is processed, but %s %s is not there', e.event_type, t.projection, e.object_id)
+from (
+    select d.event_type, p.projection
+    from (select distinct e.event_type from paidonce.events as e) as d
+    cross join lateral (select paidonce.projection_of(d.event_type) as projection) as p
+    cross join lateral paidonce.kept_in(p.projection) as k
+    where k.relation is not null
+) as t
+join paidonce.events as e on e.event_type = t.event_type
+where e.status = 'processed' and e.object_id is not null
+    and not exists (select from paidonce.objects as o where o.data ->> 'id' = e.object_id)
 union all
-select 'event_without_effect', e.event_id, format('%s is processed, but invoice %s is not there', e.event_type, e.object_id)
-from paidonce.events as e
-where e.status = 'processed' and e.event_type = 'invoice.paid' and e.object_id is not null
-    and not exists (select from paidonce.invoices as n where n.invoice_id = e.object_id)
-union all
-select 'effect_without_event', s.subscription_id, format('subscription says it comes from %s, which is not a processed event', s.source_event)
-from paidonce.subscriptions as s
-where s.source_event is not null
-    and not exists (select from paidonce.events as e where e.event_id = s.source_event and e.status = 'processed')
-union all
-select 'effect_without_event', n.invoice_id, format('invoice says it comes from %s, which is not a processed event', n.source_event)
-from paidonce.invoices as n
-where n.source_event is not null
-    and not exists (select from paidonce.events as e where e.event_id = n.source_event and e.status = 'processed')
+select 'effect_without_event', coalesce(o.data ->> 'id', o.data ->> 'customer'),
+    format('its row in %s says it comes from %s, which is not a processed event', o.tableoid::regclass, o.source_event)
+from paidonce.objects as o
+where o.source_event is not null
+    and not exists (select from paidonce.events as e where e.event_id = o.source_event and e.status = 'processed')
 union all
 select 'effect_without_event', 'credit entry ' || c.entry_id, format('it says it comes from %s, which is not a processed event', c.event_id)
 from paidonce.credit_entries as c

@@ -341,55 +341,95 @@ create policy "only the owner reads the outbox" on paidonce.outbox for all to pu
 call paidonce.only_grant('select', 'table paidonce.outbox', variadic '{}');
 call paidonce.only_grant('usage', 'sequence paidonce.outbox_id_seq', variadic '{}');
 
+-- file: sql/45_objects.sql
+-- What is kept of every Stripe object, whatever its type: whose statement holds, and that statement.
+
+create table if not exists paidonce.objects (
+    as_of timestamptz,
+    generation bigint not null default 0,
+    as_of_rank bigint,
+    is_final boolean not null default false,
+    livemode boolean,
+    account text,
+    source_event text,
+    rivals text[] not null default '{}',
+    data jsonb,
+    constraint objects_spoken_of_have_a_rank check (as_of_rank is not null or generation = 0)
+);
+
+comment on table paidonce.objects is 'What the tables of objects have in common; each inherits from it and adds its typed columns. Holds no rows itself; reading it reads all of them.';
+comment on column paidonce.objects.as_of is 'Stripe''s time of the information in this row (UTC); null while nothing but the id is known.';
+comment on column paidonce.objects.generation is 'Counts every event that spoke of the object; guards a refetch against what arrived meanwhile.';
+comment on column paidonce.objects.as_of_rank is 'Rank of the source among those of one second: see paidonce.rank_of; null while nothing but the id is known.';
+comment on column paidonce.objects.is_final is 'The object is in a state that no event leaves: see paidonce.is_final.';
+comment on column paidonce.objects.livemode is 'Stripe''s livemode of the object.';
+comment on column paidonce.objects.account is 'Connected account it belongs to; null for the platform''s own.';
+comment on column paidonce.objects.source_event is 'The event whose information this is; null after a refetch.';
+comment on column paidonce.objects.rivals is 'Events of the same second and rank that had to be told apart.';
+comment on column paidonce.objects.data is 'The whole object as last stated.';
+
+alter table paidonce.objects enable row level security;
+drop policy if exists "only the owner reads objects" on paidonce.objects;
+create policy "only the owner reads objects" on paidonce.objects for all to public using (false);
+call paidonce.only_grant('select', 'table paidonce.objects', variadic '{}');
+
+-- Purpose:   finish a table of objects: what PostgreSQL does not inherit, comments and compression of the common columns.
+-- Arguments: relation, a table that inherits from paidonce.objects.
+-- Raises:    whatever ALTER TABLE raises. A server without lz4 goes on without it.
+-- Locks:     the table, exclusively.
+create or replace procedure paidonce.finish_objects(relation text)
+language plpgsql
+security invoker
+set search_path = ''
+as $$
+declare
+    v_column pg_catalog.record;
+begin
+    for v_column in
+        select a.attname, pg_catalog.col_description(a.attrelid, a.attnum) as description
+        from pg_catalog.pg_attribute as a
+        where a.attrelid = 'paidonce.objects'::pg_catalog.regclass and a.attnum > 0 and not a.attisdropped
+    loop
+        execute pg_catalog.format('comment on column %s.%I is %L', relation, v_column.attname, v_column.description);
+    end loop;
+    begin
+        execute pg_catalog.format('alter table %s alter column data set compression lz4', relation);
+    exception
+        when feature_not_supported then
+            null;
+    end;
+end
+$$;
+comment on procedure paidonce.finish_objects(text) is
+    'Gives a table that inherits from paidonce.objects what is not inherited: the comments and the compression of the common columns.';
+revoke all on procedure paidonce.finish_objects(text) from public;
+call paidonce.only_grant('execute', 'procedure paidonce.finish_objects(text)', variadic '{}');
+
 -- file: sql/50_customers.sql
 -- Customers, the users they belong to, and the links that contradicted each other.
 
 create table if not exists paidonce.customers (
-    as_of timestamptz,
     linked_at timestamptz,
-    generation bigint not null default 0,
-    as_of_rank bigint,
     deleted boolean not null default false,
-    livemode boolean,
     customer_id text not null,
     user_id text,
     link_event text,
-    account text,
     email text,
     name text,
-    source_event text,
-    rivals text[] not null default '{}',
-    data jsonb,
     constraint customers_pkey primary key (customer_id),
     constraint customers_link_has_its_time check ((user_id is null) = (linked_at is null)),
     constraint customers_user_is_not_blank check (user_id <> '')
-) with (fillfactor = 80);
+) inherits (paidonce.objects) with (fillfactor = 80);
 
 comment on table paidonce.customers is 'Stripe customers. The row is also the lock that every event of the customer takes first, so it may be there before Stripe has described it.';
-comment on column paidonce.customers.as_of is 'Stripe''s time of the information in this row (UTC); null while nothing but the id is known.';
 comment on column paidonce.customers.linked_at is 'When the customer was linked to its user (UTC).';
-comment on column paidonce.customers.generation is 'Counts every event that spoke of the object; guards a refetch against what arrived meanwhile.';
-comment on column paidonce.customers.as_of_rank is 'Rank of the source among those of one second: see paidonce.rank_of; null while nothing but the id is known.';
 comment on column paidonce.customers.deleted is 'Stripe deleted the customer; the row stays.';
-comment on column paidonce.customers.livemode is 'Stripe''s livemode of the customer.';
 comment on column paidonce.customers.customer_id is 'Stripe''s customer id (cus_...).';
 comment on column paidonce.customers.user_id is 'Your user; the first link wins. Several customers may have the same user.';
 comment on column paidonce.customers.link_event is 'The event that linked it; null when linked by hand.';
-comment on column paidonce.customers.account is 'Connected account the customer belongs to; null for the platform''s own.';
 comment on column paidonce.customers.email is 'E-mail address as Stripe has it.';
 comment on column paidonce.customers.name is 'Name as Stripe has it.';
-comment on column paidonce.customers.source_event is 'The event whose information this is; null after a refetch.';
-comment on column paidonce.customers.rivals is 'Events of the same second and rank that had to be told apart.';
-comment on column paidonce.customers.data is 'The whole customer object.';
-
-do $$
-begin
-    alter table paidonce.customers alter column data set compression lz4;
-exception
-    when feature_not_supported then
-        null;
-end
-$$;
+call paidonce.finish_objects('paidonce.customers');
 
 create index if not exists customers_user_id_idx on paidonce.customers (user_id) where user_id is not null;
 
@@ -424,7 +464,6 @@ call paidonce.only_grant('select', 'table paidonce.link_conflicts', variadic '{}
 -- Subscriptions and their items.
 
 create table if not exists paidonce.subscriptions (
-    as_of timestamptz,
     created timestamptz,
     current_period_start timestamptz,
     current_period_end timestamptz,
@@ -432,23 +471,14 @@ create table if not exists paidonce.subscriptions (
     cancel_at timestamptz,
     canceled_at timestamptz,
     ended_at timestamptz,
-    generation bigint not null default 1,
-    as_of_rank bigint not null,
-    is_final boolean not null default false,
-    livemode boolean,
     subscription_id text not null,
     customer_id text,
-    account text,
     status text not null,
     pause_behavior text,
-    source_event text,
-    rivals text[] not null default '{}',
-    data jsonb not null,
     constraint subscriptions_pkey primary key (subscription_id)
-) with (fillfactor = 80);
+) inherits (paidonce.objects) with (fillfactor = 80);
 
 comment on table paidonce.subscriptions is 'Stripe subscriptions as last stated. Never deleted: a canceled one stays, as canceled.';
-comment on column paidonce.subscriptions.as_of is 'Stripe''s time of the information in this row (UTC).';
 comment on column paidonce.subscriptions.created is 'When the subscription was made (UTC).';
 comment on column paidonce.subscriptions.current_period_start is 'Start of the current period (UTC): of the subscription, or since API 2025-03-31 of the item that ends first.';
 comment on column paidonce.subscriptions.current_period_end is 'End of the current period (UTC), from the same place.';
@@ -456,27 +486,11 @@ comment on column paidonce.subscriptions.trial_end is 'End of the trial (UTC).';
 comment on column paidonce.subscriptions.cancel_at is 'Scheduled end (UTC): Stripe''s cancel_at, or the period''s end where only cancel_at_period_end is set. Null when nothing is scheduled.';
 comment on column paidonce.subscriptions.canceled_at is 'When the cancellation was asked for (UTC).';
 comment on column paidonce.subscriptions.ended_at is 'When it ended (UTC); ends access at once.';
-comment on column paidonce.subscriptions.generation is 'Counts every event that spoke of the object; guards a refetch against what arrived meanwhile.';
-comment on column paidonce.subscriptions.as_of_rank is 'Rank of the source among those of one second: see paidonce.rank_of.';
-comment on column paidonce.subscriptions.livemode is 'Stripe''s livemode of the subscription.';
 comment on column paidonce.subscriptions.subscription_id is 'Stripe''s subscription id (sub_...).';
 comment on column paidonce.subscriptions.customer_id is 'The customer it belongs to.';
-comment on column paidonce.subscriptions.account is 'Connected account; null for the platform''s own.';
 comment on column paidonce.subscriptions.status is 'Stripe''s status. canceled and incomplete_expired are final.';
 comment on column paidonce.subscriptions.pause_behavior is 'pause_collection.behavior: void, keep_as_draft or mark_uncollectible; null when collection is not paused.';
-comment on column paidonce.subscriptions.source_event is 'The event whose information this is; null after a refetch.';
-comment on column paidonce.subscriptions.is_final is 'canceled or incomplete_expired: no event leaves it.';
-comment on column paidonce.subscriptions.rivals is 'Events of the same second and rank that had to be told apart.';
-comment on column paidonce.subscriptions.data is 'The whole subscription object.';
-
-do $$
-begin
-    alter table paidonce.subscriptions alter column data set compression lz4;
-exception
-    when feature_not_supported then
-        null;
-end
-$$;
+call paidonce.finish_objects('paidonce.subscriptions');
 
 create index if not exists subscriptions_customer_id_idx on paidonce.subscriptions (customer_id);
 
@@ -531,40 +545,23 @@ call paidonce.only_grant('select', 'table paidonce.subscription_items', 'authent
 -- Products, prices, and the mapping from prices to features and credits.
 
 create table if not exists paidonce.products (
-    as_of timestamptz,
-    generation bigint not null default 1,
-    as_of_rank bigint not null,
     credits bigint,
-    is_final boolean not null default false,
     active boolean not null default true,
     deleted boolean not null default false,
-    livemode boolean,
     product_id text not null,
     name text,
-    account text,
-    source_event text,
     features text[] not null default '{}',
-    rivals text[] not null default '{}',
-    data jsonb,
     constraint products_pkey primary key (product_id)
-) with (fillfactor = 80);
+) inherits (paidonce.objects) with (fillfactor = 80);
 
 comment on table paidonce.products is 'Stripe products as last stated. A deleted one stays, marked.';
-comment on column paidonce.products.as_of is 'Stripe''s time of the information in this row (UTC).';
-comment on column paidonce.products.generation is 'Counts every event that spoke of the object; guards a refetch against what arrived meanwhile.';
-comment on column paidonce.products.as_of_rank is 'Rank of the source among those of one second: see paidonce.rank_of.';
 comment on column paidonce.products.credits is 'Credits per unit from its metadata key credits; null when there is none.';
-comment on column paidonce.products.is_final is 'The object is in a state that no event leaves.';
 comment on column paidonce.products.active is 'Whether it is offered.';
 comment on column paidonce.products.deleted is 'Stripe deleted the product; the row stays.';
-comment on column paidonce.products.livemode is 'Stripe''s livemode of the object.';
 comment on column paidonce.products.product_id is 'Stripe''s product id (prod_...).';
 comment on column paidonce.products.name is 'Its name.';
-comment on column paidonce.products.account is 'Connected account; null for the platform''s own.';
-comment on column paidonce.products.source_event is 'The event whose information this is; null after a refetch.';
 comment on column paidonce.products.features is 'Feature names from its metadata: feature, or features separated by commas.';
-comment on column paidonce.products.rivals is 'Events of the same second and rank that had to be told apart.';
-comment on column paidonce.products.data is 'The whole object as last stated.';
+call paidonce.finish_objects('paidonce.products');
 
 -- Products that are no longer offered stay readable for whoever still has them.
 alter table paidonce.products enable row level security;
@@ -580,46 +577,29 @@ call paidonce.read_policy('paidonce.products', 'authenticated', 'users read acti
 call paidonce.only_grant('select', 'table paidonce.products', 'anon', 'authenticated', 'service_role');
 
 create table if not exists paidonce.prices (
-    as_of timestamptz,
-    generation bigint not null default 1,
-    as_of_rank bigint not null,
     unit_amount bigint,
     credits bigint,
-    is_final boolean not null default false,
     active boolean not null default true,
     deleted boolean not null default false,
-    livemode boolean,
     price_id text not null,
     product_id text,
     lookup_key text,
     currency text,
     recurring_interval text,
-    account text,
-    source_event text,
-    rivals text[] not null default '{}',
-    data jsonb,
     constraint prices_pkey primary key (price_id)
-) with (fillfactor = 80);
+) inherits (paidonce.objects) with (fillfactor = 80);
 
 comment on table paidonce.prices is 'Stripe prices, and the plans of old API versions, as last stated. A deleted one stays, marked.';
-comment on column paidonce.prices.as_of is 'Stripe''s time of the information in this row (UTC).';
-comment on column paidonce.prices.generation is 'Counts every event that spoke of the object; guards a refetch against what arrived meanwhile.';
-comment on column paidonce.prices.as_of_rank is 'Rank of the source among those of one second: see paidonce.rank_of.';
 comment on column paidonce.prices.unit_amount is 'Price of one unit in minor units; null where it is tiered or has fractions.';
 comment on column paidonce.prices.credits is 'Credits per unit from its metadata key credits; null when there is none.';
-comment on column paidonce.prices.is_final is 'The object is in a state that no event leaves.';
 comment on column paidonce.prices.active is 'Whether it is offered.';
 comment on column paidonce.prices.deleted is 'Stripe deleted the price; the row stays.';
-comment on column paidonce.prices.livemode is 'Stripe''s livemode of the object.';
 comment on column paidonce.prices.price_id is 'Stripe''s price id (price_...), or plan id.';
 comment on column paidonce.prices.product_id is 'Its product.';
 comment on column paidonce.prices.lookup_key is 'Stripe''s lookup_key: the feature it grants.';
 comment on column paidonce.prices.currency is 'Three-letter currency of the amounts, lower case.';
 comment on column paidonce.prices.recurring_interval is 'day, week, month or year; null for one-off prices.';
-comment on column paidonce.prices.account is 'Connected account; null for the platform''s own.';
-comment on column paidonce.prices.source_event is 'The event whose information this is; null after a refetch.';
-comment on column paidonce.prices.rivals is 'Events of the same second and rank that had to be told apart.';
-comment on column paidonce.prices.data is 'The whole object as last stated.';
+call paidonce.finish_objects('paidonce.prices');
 
 create index if not exists prices_product_id_idx on paidonce.prices (product_id);
 
@@ -666,14 +646,9 @@ call paidonce.only_grant('select (price_id, feature)', 'table paidonce.price_gra
 -- belong together.
 
 create table if not exists paidonce.checkout_sessions (
-    as_of timestamptz,
     created timestamptz,
-    generation bigint not null default 1,
-    as_of_rank bigint not null,
     amount_total bigint,
     credits bigint,
-    is_final boolean not null default false,
-    livemode boolean,
     session_id text not null,
     customer_id text,
     user_id text,
@@ -682,22 +657,13 @@ create table if not exists paidonce.checkout_sessions (
     payment_status text,
     invoice_id text,
     currency text,
-    account text,
-    source_event text,
-    rivals text[] not null default '{}',
-    data jsonb,
     constraint checkout_sessions_pkey primary key (session_id)
-) with (fillfactor = 80);
+) inherits (paidonce.objects) with (fillfactor = 80);
 
 comment on table paidonce.checkout_sessions is 'Checkout sessions as last stated.';
-comment on column paidonce.checkout_sessions.as_of is 'Stripe''s time of the information in this row (UTC).';
 comment on column paidonce.checkout_sessions.created is 'When Stripe made the object (UTC).';
-comment on column paidonce.checkout_sessions.generation is 'Counts every event that spoke of the object; guards a refetch against what arrived meanwhile.';
-comment on column paidonce.checkout_sessions.as_of_rank is 'Rank of the source among those of one second: see paidonce.rank_of.';
 comment on column paidonce.checkout_sessions.amount_total is 'Total in minor units.';
 comment on column paidonce.checkout_sessions.credits is 'Credits from its metadata key credits; null when there is none.';
-comment on column paidonce.checkout_sessions.is_final is 'The object is in a state that no event leaves.';
-comment on column paidonce.checkout_sessions.livemode is 'Stripe''s livemode of the object.';
 comment on column paidonce.checkout_sessions.session_id is 'Stripe''s session id (cs_...).';
 comment on column paidonce.checkout_sessions.customer_id is 'The customer it belongs to; null for guests.';
 comment on column paidonce.checkout_sessions.user_id is 'The user who checked out: client_reference_id, else metadata.';
@@ -706,10 +672,7 @@ comment on column paidonce.checkout_sessions.status is 'open, complete or expire
 comment on column paidonce.checkout_sessions.payment_status is 'paid, unpaid or no_payment_required. A complete session may be unpaid.';
 comment on column paidonce.checkout_sessions.invoice_id is 'Its invoice, which then says what was bought.';
 comment on column paidonce.checkout_sessions.currency is 'Three-letter currency of the amounts, lower case.';
-comment on column paidonce.checkout_sessions.account is 'Connected account; null for the platform''s own.';
-comment on column paidonce.checkout_sessions.source_event is 'The event whose information this is; null after a refetch.';
-comment on column paidonce.checkout_sessions.rivals is 'Events of the same second and rank that had to be told apart.';
-comment on column paidonce.checkout_sessions.data is 'The whole object as last stated.';
+call paidonce.finish_objects('paidonce.checkout_sessions');
 
 create index if not exists checkout_sessions_customer_id_idx on paidonce.checkout_sessions (customer_id);
 
@@ -719,54 +682,37 @@ create policy "only the owner reads checkout sessions" on paidonce.checkout_sess
 call paidonce.only_grant('select', 'table paidonce.checkout_sessions', variadic '{}');
 
 create table if not exists paidonce.invoices (
-    as_of timestamptz,
     period_start timestamptz,
     period_end timestamptz,
     created timestamptz,
-    generation bigint not null default 1,
-    as_of_rank bigint not null,
     subtotal bigint,
     total bigint,
     amount_due bigint,
     amount_paid bigint,
-    is_final boolean not null default false,
-    livemode boolean,
     invoice_id text not null,
     customer_id text,
     subscription_id text,
     status text,
     billing_reason text,
     currency text,
-    account text,
-    source_event text,
-    rivals text[] not null default '{}',
-    data jsonb,
     constraint invoices_pkey primary key (invoice_id)
-) with (fillfactor = 80);
+) inherits (paidonce.objects) with (fillfactor = 80);
 
 comment on table paidonce.invoices is 'Invoices as last stated. paid and void are final.';
-comment on column paidonce.invoices.as_of is 'Stripe''s time of the information in this row (UTC).';
 comment on column paidonce.invoices.period_start is 'Start of what it bills (UTC).';
 comment on column paidonce.invoices.period_end is 'End of what it bills (UTC).';
 comment on column paidonce.invoices.created is 'When Stripe made the object (UTC).';
-comment on column paidonce.invoices.generation is 'Counts every event that spoke of the object; guards a refetch against what arrived meanwhile.';
-comment on column paidonce.invoices.as_of_rank is 'Rank of the source among those of one second: see paidonce.rank_of.';
 comment on column paidonce.invoices.subtotal is 'Sum of the lines before discounts and tax, in minor units.';
 comment on column paidonce.invoices.total is 'What it comes to, in minor units.';
 comment on column paidonce.invoices.amount_due is 'What is to be paid, in minor units.';
 comment on column paidonce.invoices.amount_paid is 'What was paid, in minor units.';
-comment on column paidonce.invoices.is_final is 'The object is in a state that no event leaves.';
-comment on column paidonce.invoices.livemode is 'Stripe''s livemode of the object.';
 comment on column paidonce.invoices.invoice_id is 'Stripe''s invoice id (in_...).';
 comment on column paidonce.invoices.customer_id is 'The customer it belongs to; null for guests.';
 comment on column paidonce.invoices.subscription_id is 'Its subscription; null for one-off invoices.';
 comment on column paidonce.invoices.status is 'draft, open, paid, uncollectible or void; read from the older flags before API 2018-11-08.';
 comment on column paidonce.invoices.billing_reason is 'Why it was made, such as subscription_create.';
 comment on column paidonce.invoices.currency is 'Three-letter currency of the amounts, lower case.';
-comment on column paidonce.invoices.account is 'Connected account; null for the platform''s own.';
-comment on column paidonce.invoices.source_event is 'The event whose information this is; null after a refetch.';
-comment on column paidonce.invoices.rivals is 'Events of the same second and rank that had to be told apart.';
-comment on column paidonce.invoices.data is 'The whole object as last stated.';
+call paidonce.finish_objects('paidonce.invoices');
 
 create index if not exists invoices_customer_id_idx on paidonce.invoices (customer_id);
 create index if not exists invoices_subscription_id_idx on paidonce.invoices (subscription_id);
@@ -828,51 +774,34 @@ create policy "users read the lines of their own invoices" on paidonce.invoice_l
 call paidonce.only_grant('select', 'table paidonce.invoice_lines', 'authenticated', 'service_role');
 
 create table if not exists paidonce.payments (
-    as_of timestamptz,
     created timestamptz,
-    generation bigint not null default 1,
-    as_of_rank bigint not null,
     amount bigint,
     amount_paid bigint,
     amount_refunded bigint,
     credits bigint,
-    is_final boolean not null default false,
-    livemode boolean,
     payment_id text not null,
     kind text not null,
     customer_id text,
     status text,
     currency text,
     user_id text,
-    account text,
-    source_event text,
-    rivals text[] not null default '{}',
-    data jsonb,
     constraint payments_pkey primary key (payment_id),
     constraint payments_kind_is_known check (kind in ('payment_intent', 'charge'))
-) with (fillfactor = 80);
+) inherits (paidonce.objects) with (fillfactor = 80);
 
 comment on table paidonce.payments is 'Payment intents and charges as last stated.';
-comment on column paidonce.payments.as_of is 'Stripe''s time of the information in this row (UTC).';
 comment on column paidonce.payments.created is 'When Stripe made the object (UTC).';
-comment on column paidonce.payments.generation is 'Counts every event that spoke of the object; guards a refetch against what arrived meanwhile.';
-comment on column paidonce.payments.as_of_rank is 'Rank of the source among those of one second: see paidonce.rank_of.';
 comment on column paidonce.payments.amount is 'Amount asked for, in minor units.';
 comment on column paidonce.payments.amount_paid is 'Amount received or captured, in minor units.';
 comment on column paidonce.payments.amount_refunded is 'Of a charge: refunded so far, in minor units; cumulative.';
 comment on column paidonce.payments.credits is 'Of a payment intent: credits from its metadata key credits; null when there is none.';
-comment on column paidonce.payments.is_final is 'The object is in a state that no event leaves.';
-comment on column paidonce.payments.livemode is 'Stripe''s livemode of the object.';
 comment on column paidonce.payments.payment_id is 'Stripe''s id of the payment intent (pi_...) or charge (ch_...).';
 comment on column paidonce.payments.kind is 'payment_intent or charge.';
 comment on column paidonce.payments.customer_id is 'The customer it belongs to; null for guests.';
 comment on column paidonce.payments.status is 'Stripe''s status.';
 comment on column paidonce.payments.currency is 'Three-letter currency of the amounts, lower case.';
 comment on column paidonce.payments.user_id is 'The user whom its metadata names.';
-comment on column paidonce.payments.account is 'Connected account; null for the platform''s own.';
-comment on column paidonce.payments.source_event is 'The event whose information this is; null after a refetch.';
-comment on column paidonce.payments.rivals is 'Events of the same second and rank that had to be told apart.';
-comment on column paidonce.payments.data is 'The whole object as last stated.';
+call paidonce.finish_objects('paidonce.payments');
 
 create index if not exists payments_customer_id_idx on paidonce.payments (customer_id);
 
@@ -910,42 +839,25 @@ call paidonce.only_grant('select', 'table paidonce.purchase_objects', variadic '
 -- What takes a purchase back: refunds and disputes. Neither names a customer; both name their payment.
 
 create table if not exists paidonce.refunds (
-    as_of timestamptz,
     created timestamptz,
-    generation bigint not null default 1,
-    as_of_rank bigint not null,
     amount bigint,
-    is_final boolean not null default false,
-    livemode boolean,
     refund_id text not null,
     charge_id text,
     payment_intent_id text,
     currency text,
     status text,
-    account text,
-    source_event text,
-    rivals text[] not null default '{}',
-    data jsonb,
     constraint refunds_pkey primary key (refund_id)
-) with (fillfactor = 80);
+) inherits (paidonce.objects) with (fillfactor = 80);
 
 comment on table paidonce.refunds is 'Refunds as last stated. failed and canceled are final.';
-comment on column paidonce.refunds.as_of is 'Stripe''s time of the information in this row (UTC).';
 comment on column paidonce.refunds.created is 'When Stripe made the object (UTC).';
-comment on column paidonce.refunds.generation is 'Counts every event that spoke of the object; guards a refetch against what arrived meanwhile.';
-comment on column paidonce.refunds.as_of_rank is 'Rank of the source among those of one second: see paidonce.rank_of.';
 comment on column paidonce.refunds.amount is 'Amount in minor units.';
-comment on column paidonce.refunds.is_final is 'The object is in a state that no event leaves.';
-comment on column paidonce.refunds.livemode is 'Stripe''s livemode of the object.';
 comment on column paidonce.refunds.refund_id is 'Stripe''s refund id (re_...).';
 comment on column paidonce.refunds.charge_id is 'The charge it refunds.';
 comment on column paidonce.refunds.payment_intent_id is 'The payment intent it refunds.';
 comment on column paidonce.refunds.currency is 'Three-letter currency of the amounts, lower case.';
 comment on column paidonce.refunds.status is 'pending, requires_action, succeeded, failed or canceled; the last two take nothing back.';
-comment on column paidonce.refunds.account is 'Connected account; null for the platform''s own.';
-comment on column paidonce.refunds.source_event is 'The event whose information this is; null after a refetch.';
-comment on column paidonce.refunds.rivals is 'Events of the same second and rank that had to be told apart.';
-comment on column paidonce.refunds.data is 'The whole object as last stated.';
+call paidonce.finish_objects('paidonce.refunds');
 
 create index if not exists refunds_charge_id_idx on paidonce.refunds (charge_id);
 create index if not exists refunds_payment_intent_id_idx on paidonce.refunds (payment_intent_id);
@@ -956,44 +868,27 @@ create policy "only the owner reads refunds" on paidonce.refunds for all to publ
 call paidonce.only_grant('select', 'table paidonce.refunds', variadic '{}');
 
 create table if not exists paidonce.disputes (
-    as_of timestamptz,
     created timestamptz,
-    generation bigint not null default 1,
-    as_of_rank bigint not null,
     amount bigint,
-    is_final boolean not null default false,
-    livemode boolean,
     dispute_id text not null,
     charge_id text,
     payment_intent_id text,
     currency text,
     status text,
     reason text,
-    account text,
-    source_event text,
-    rivals text[] not null default '{}',
-    data jsonb,
     constraint disputes_pkey primary key (dispute_id)
-) with (fillfactor = 80);
+) inherits (paidonce.objects) with (fillfactor = 80);
 
 comment on table paidonce.disputes is 'Disputes as last stated.';
-comment on column paidonce.disputes.as_of is 'Stripe''s time of the information in this row (UTC).';
 comment on column paidonce.disputes.created is 'When Stripe made the object (UTC).';
-comment on column paidonce.disputes.generation is 'Counts every event that spoke of the object; guards a refetch against what arrived meanwhile.';
-comment on column paidonce.disputes.as_of_rank is 'Rank of the source among those of one second: see paidonce.rank_of.';
 comment on column paidonce.disputes.amount is 'Amount in minor units.';
-comment on column paidonce.disputes.is_final is 'The object is in a state that no event leaves.';
-comment on column paidonce.disputes.livemode is 'Stripe''s livemode of the object.';
 comment on column paidonce.disputes.dispute_id is 'Stripe''s dispute id (dp_... or du_...).';
 comment on column paidonce.disputes.charge_id is 'The charge disputed.';
 comment on column paidonce.disputes.payment_intent_id is 'The payment intent disputed.';
 comment on column paidonce.disputes.currency is 'Three-letter currency of the amounts, lower case.';
 comment on column paidonce.disputes.status is 'Stripe''s status: warning_* is an inquiry and takes nothing, needs_response, under_review and lost count, won restores.';
 comment on column paidonce.disputes.reason is 'The reason the bank gave.';
-comment on column paidonce.disputes.account is 'Connected account; null for the platform''s own.';
-comment on column paidonce.disputes.source_event is 'The event whose information this is; null after a refetch.';
-comment on column paidonce.disputes.rivals is 'Events of the same second and rank that had to be told apart.';
-comment on column paidonce.disputes.data is 'The whole object as last stated.';
+call paidonce.finish_objects('paidonce.disputes');
 
 create index if not exists disputes_charge_id_idx on paidonce.disputes (charge_id);
 create index if not exists disputes_payment_intent_id_idx on paidonce.disputes (payment_intent_id);
@@ -1007,34 +902,17 @@ call paidonce.only_grant('select', 'table paidonce.disputes', variadic '{}');
 -- Stripe's own word on what a customer is entitled to.
 
 create table if not exists paidonce.entitlement_summaries (
-    as_of timestamptz,
-    generation bigint not null default 1,
-    as_of_rank bigint not null,
-    is_final boolean not null default false,
     complete boolean not null default true,
-    livemode boolean,
     customer_id text not null,
-    account text,
-    source_event text,
     features text[] not null,
-    rivals text[] not null default '{}',
-    data jsonb,
     constraint entitlement_summaries_pkey primary key (customer_id)
-) with (fillfactor = 80);
+) inherits (paidonce.objects) with (fillfactor = 80);
 
 comment on table paidonce.entitlement_summaries is 'Stripe''s active entitlements, one row per customer, as last stated.';
-comment on column paidonce.entitlement_summaries.as_of is 'Stripe''s time of the information in this row (UTC).';
-comment on column paidonce.entitlement_summaries.generation is 'Counts every event that spoke of the object; guards a refetch against what arrived meanwhile.';
-comment on column paidonce.entitlement_summaries.as_of_rank is 'Rank of the source among those of one second: see paidonce.rank_of.';
-comment on column paidonce.entitlement_summaries.is_final is 'The object is in a state that no event leaves.';
 comment on column paidonce.entitlement_summaries.complete is 'False while the list goes on beyond the first page that an event carries.';
-comment on column paidonce.entitlement_summaries.livemode is 'Stripe''s livemode of the object.';
 comment on column paidonce.entitlement_summaries.customer_id is 'The customer.';
-comment on column paidonce.entitlement_summaries.account is 'Connected account; null for the platform''s own.';
-comment on column paidonce.entitlement_summaries.source_event is 'The event whose information this is; null after a refetch.';
 comment on column paidonce.entitlement_summaries.features is 'Lookup keys of the active entitlements.';
-comment on column paidonce.entitlement_summaries.rivals is 'Events of the same second and rank that had to be told apart.';
-comment on column paidonce.entitlement_summaries.data is 'The whole object as last stated.';
+call paidonce.finish_objects('paidonce.entitlement_summaries');
 
 alter table paidonce.entitlement_summaries enable row level security;
 drop policy if exists "users read their own entitlement summaries" on paidonce.entitlement_summaries;
@@ -2385,11 +2263,11 @@ call paidonce.only_grant('execute', 'function paidonce.lock_set_of(text[], text[
 
 -- file: functions/order/is_final.sql
 -- Purpose:   say whether an object is in a state that no event leaves.
--- Arguments: event_type; object.
+-- Arguments: event_type; object; status of the object (of an invoice: see paidonce.read_invoice_status).
 -- Returns:   true or false.
 -- Raises:    nothing.
 -- Locks:     nothing.
-create or replace function paidonce.is_final(event_type text, object jsonb)
+create or replace function paidonce.is_final(event_type text, object jsonb, status text)
 returns boolean
 language plpgsql
 immutable
@@ -2397,22 +2275,98 @@ security invoker
 set search_path = ''
 as $$
 begin
-    return coalesce(paidonce.read_flag(object -> 'deleted'), false) or case object ->> 'object'
-        when 'subscription' then coalesce(object ->> 'status' in ('canceled', 'incomplete_expired'), false)
-        when 'invoice' then event_type = 'invoice.deleted' or coalesce(paidonce.read_invoice_status(object) in ('paid', 'void'), false)
-        when 'payment_intent' then coalesce(object ->> 'status' in ('succeeded', 'canceled'), false)
-        when 'checkout.session' then coalesce(object ->> 'payment_status' in ('paid', 'no_payment_required') and object ->> 'status' <> 'open', false)
-        when 'refund' then coalesce(object ->> 'status' in ('failed', 'canceled'), false)
+    return coalesce(object -> 'deleted' = 'true', false) or case object ->> 'object'
+        when 'subscription' then coalesce(status in ('canceled', 'incomplete_expired'), false)
+        when 'invoice' then event_type = 'invoice.deleted' or coalesce(status in ('paid', 'void'), false)
+        when 'payment_intent' then coalesce(status in ('succeeded', 'canceled'), false)
+        when 'checkout.session' then coalesce(object ->> 'payment_status' in ('paid', 'no_payment_required') and status <> 'open', false)
+        when 'refund' then coalesce(status in ('failed', 'canceled'), false)
         else event_type in ('customer.deleted', 'product.deleted', 'price.deleted', 'plan.deleted')
     end;
 end
 $$;
 
-comment on function paidonce.is_final(text, jsonb) is
+comment on function paidonce.is_final(text, jsonb, text) is
     'Whether an object is in a state that no event leaves, such as a canceled subscription or a paid invoice.';
 
-revoke all on function paidonce.is_final(text, jsonb) from public;
-call paidonce.only_grant('execute', 'function paidonce.is_final(text, jsonb)', variadic '{}');
+revoke all on function paidonce.is_final(text, jsonb, text) from public;
+call paidonce.only_grant('execute', 'function paidonce.is_final(text, jsonb, text)', variadic '{}');
+
+-- file: functions/order/keep.sql
+-- Purpose:   decide whether an event or what is kept of its object holds. The one place where order is decided:
+--            a final state goes before any other; then Stripe's time; within a second the rank (see paidonce.rank_of); within a
+--            rank previous_attributes, and at last the event id. Arrival never decides.
+-- Arguments: event; kept, the common columns of the object's row, all null when there is none.
+-- Returns:   the common columns of the row that must now be: whose statement holds, and that statement. Of the event itself
+--            exactly when source_event is its id.
+-- Raises:    what paidonce.request_refetch raises, where nothing but the event id told rivals apart and Stripe is asked.
+-- Locks:     nothing, or the new outbox row.
+create or replace function paidonce.keep(event jsonb, kept paidonce.objects)
+returns paidonce.objects
+language plpgsql
+volatile
+security invoker
+set search_path = ''
+as $$
+declare
+    v_object    constant pg_catalog.jsonb := event #> '{data,object}';
+    v_type      constant pg_catalog.text := event ->> 'type';
+    v_id        constant pg_catalog.text := event ->> 'id';
+    v_as_of     constant pg_catalog.timestamptz := coalesce(paidonce.read_time(event -> 'created'), '-infinity');
+    v_status    constant pg_catalog.text := case v_object ->> 'object'
+        when 'invoice' then paidonce.read_invoice_status(v_object) else v_object ->> 'status'
+    end;
+    v_rank      constant bigint := paidonce.rank_of(v_type, v_object, v_status);
+    v_final     constant boolean := paidonce.is_final(v_type, v_object, v_status);
+    v_winner    pg_catalog.jsonb;
+    v_rivals    pg_catalog.text[] := coalesce(kept.rivals, '{}');
+    v_latest    pg_catalog.text;
+    v_undecided boolean := false;
+begin
+    if v_type = 'snapshot' -- paidonce.apply_snapshot has made sure that nothing newer is kept
+        or kept.as_of_rank is null
+        or (v_final, v_as_of, v_rank) > (kept.is_final, coalesce(kept.as_of, '-infinity'), kept.as_of_rank) then
+        v_winner := event;
+        v_rivals := '{}';
+    elsif v_id = kept.source_event then
+        v_winner := event; -- a forced replay projects it again
+    elsif kept.source_event is not null
+        and (v_final, v_as_of, v_rank) = (kept.is_final, coalesce(kept.as_of, '-infinity'), kept.as_of_rank) then
+        v_rivals := array(select distinct r.id from unnest(v_rivals || kept.source_event || v_id) as r (id) order by 1);
+        select l.event_id, l.undecided into v_latest, v_undecided from paidonce.latest_of(v_rivals) as l;
+        if v_latest <> kept.source_event then
+            select e.payload into v_winner from paidonce.events as e where e.event_id = v_latest;
+        end if;
+    end if;
+
+    -- A refetch of the same second may or may not have seen what this event tells.
+    if v_winner is null and kept.source_event is null and v_as_of >= date_trunc('second', kept.as_of) then
+        v_undecided := true;
+    end if;
+    if v_undecided then
+        perform paidonce.request_refetch(event, v_object ->> 'object', paidonce.read_object_id(v_object));
+    end if;
+
+    if v_winner is not null then
+        kept.as_of := paidonce.read_time(v_winner -> 'created');
+        kept.as_of_rank := v_rank;
+        kept.is_final := v_final;
+        kept.livemode := case v_winner -> 'livemode' when 'true' then true when 'false' then false else kept.livemode end;
+        kept.account := v_winner ->> 'account';
+        kept.source_event := v_winner ->> 'id';
+        kept.data := v_winner #> '{data,object}';
+    end if;
+    kept.rivals := v_rivals;
+    kept.generation := coalesce(kept.generation, 0) + 1;
+    return kept;
+end
+$$;
+
+comment on function paidonce.keep(jsonb, paidonce.objects) is
+    'Decides whether an event or what is kept of its object holds; the one place where order is decided.';
+
+revoke all on function paidonce.keep(jsonb, paidonce.objects) from public;
+call paidonce.only_grant('execute', 'function paidonce.keep(jsonb, paidonce.objects)', variadic '{}');
 
 -- file: functions/order/latest_of.sql
 -- Purpose:   tell apart events of one object that have the same second and rank. An event is followed by another whose
@@ -2461,79 +2415,20 @@ comment on function paidonce.latest_of(text[]) is
 revoke all on function paidonce.latest_of(text[]) from public;
 call paidonce.only_grant('execute', 'function paidonce.latest_of(text[])', variadic '{}');
 
--- file: functions/order/newest.sql
--- Purpose:   decide whether an event brings newer information about its object than what is kept. The one place where order is decided:
---            a final state goes before any other; then Stripe's time; within a second the rank (see paidonce.rank_of); within a
---            rank previous_attributes, and at last the event id. Arrival never decides.
--- Arguments: event; the kept row's as_of, as_of_rank (null when nothing is kept), is_final, source_event, rivals.
--- Returns:   winner, the event to project now, or null when what is kept stands; its as_of_rank and is_final; rivals to keep in either
---            case; undecided, when only the event id told rivals apart.
--- Raises:    nothing.
--- Locks:     nothing.
-create or replace function paidonce.newest(event jsonb, old_as_of timestamptz, old_rank bigint, old_final boolean, old_source text, old_rivals text[],
-    out winner jsonb, out as_of_rank bigint, out is_final boolean, out rivals text[], out undecided boolean)
-returns record
-language plpgsql
-stable
-security invoker
-set search_path = ''
-as $$
-declare
-    v_object constant pg_catalog.jsonb := event #> '{data,object}';
-    v_as_of  constant pg_catalog.timestamptz := coalesce(paidonce.read_time(event -> 'created'), '-infinity');
-    v_latest pg_catalog.text;
-begin
-    as_of_rank := paidonce.rank_of(event ->> 'type', v_object);
-    is_final := paidonce.is_final(event ->> 'type', v_object);
-    rivals := old_rivals;
-    undecided := false;
-
-    if event ->> 'type' = 'snapshot' then
-        winner := event; -- paidonce.apply_snapshot has made sure that nothing newer is kept
-        rivals := '{}';
-    elsif old_rank is null or (is_final, v_as_of, as_of_rank) > (old_final, coalesce(old_as_of, '-infinity'), old_rank) then
-        winner := event;
-        rivals := '{}';
-    elsif event ->> 'id' = old_source then
-        winner := event; -- a forced replay projects it again
-    elsif (is_final, v_as_of, as_of_rank) = (old_final, coalesce(old_as_of, '-infinity'), old_rank)
-        and old_source is not null then
-        rivals := array(select distinct r.id from unnest(old_rivals || old_source || array[event ->> 'id']) as r (id) order by 1);
-        select l.event_id, l.undecided into v_latest, undecided from paidonce.latest_of(rivals) as l;
-        if v_latest <> old_source then
-            select e.payload into winner from paidonce.events as e where e.event_id = v_latest;
-        end if;
-    end if;
-
-    -- A refetch of the same second may or may not have seen what this event tells.
-    if winner is null and old_source is null and v_as_of >= date_trunc('second', old_as_of) then
-        undecided := true;
-    end if;
-end
-$$;
-
-comment on function paidonce.newest(jsonb, timestamptz, bigint, boolean, text, text[]) is
-    'Decides whether an event brings newer information about its object than what is kept; the one place where order is decided.';
-
-revoke all on function paidonce.newest(jsonb, timestamptz, bigint, boolean, text, text[]) from public;
-call paidonce.only_grant('execute', 'function paidonce.newest(jsonb, timestamptz, bigint, boolean, text, text[])', variadic '{}');
-
 -- file: functions/order/rank_of.sql
 -- Purpose:   rank the statements of one second by what they are evidence of: deleted outranks a change, a change outranks created,
 --            created outranks a notice; within that the state further along its way outranks the one before it.
--- Arguments: event_type; object.
+-- Arguments: event_type; object; status of the object (of an invoice: see paidonce.read_invoice_status).
 -- Returns:   a number to compare within one second; 9 * 10^15 is a refetch.
 -- Raises:    nothing.
 -- Locks:     nothing.
-create or replace function paidonce.rank_of(event_type text, object jsonb)
+create or replace function paidonce.rank_of(event_type text, object jsonb, status text)
 returns bigint
 language plpgsql
 immutable
 security invoker
 set search_path = ''
 as $$
-declare
-    v_status constant pg_catalog.text := object ->> 'status';
 begin
     if event_type = 'snapshot' then
         return 9000000000000000;
@@ -2547,21 +2442,21 @@ begin
         + case object ->> 'object'
             -- A recurring price is told twice, once as the plan it would have been.
             when 'price' then 1
-            when 'subscription' then case when v_status = 'incomplete' then 0 else 1 end
-            when 'invoice' then coalesce(array_position('{draft,open,uncollectible,paid,void}', paidonce.read_invoice_status(object)), 0)
+            when 'subscription' then case when status = 'incomplete' then 0 else 1 end
+            when 'invoice' then coalesce(array_position('{draft,open,uncollectible,paid,void}', status), 0)
             when 'checkout.session' then case
                 when object ->> 'payment_status' in ('paid', 'no_payment_required') then 3
-                else coalesce(array_position('{open,complete,expired}', v_status), 0)
+                else coalesce(array_position('{open,complete,expired}', status), 0)
             end
             when 'payment_intent' then coalesce(array_position(
-                '{requires_payment_method,requires_confirmation,requires_action,processing,requires_capture,canceled,succeeded}', v_status), 0)
+                '{requires_payment_method,requires_confirmation,requires_action,processing,requires_capture,canceled,succeeded}', status), 0)
             -- Money only ever goes back further: of two statements the one that says more of it is the later.
             when 'charge' then least(coalesce(paidonce.read_integer(object -> 'amount_refunded'), 0), 99999999999999) * 4
-                + coalesce(array_position('{pending,failed,succeeded}', v_status), 0)
-            when 'refund' then coalesce(array_position('{pending,requires_action,succeeded,failed,canceled}', v_status), 0)
+                + coalesce(array_position('{pending,failed,succeeded}', status), 0)
+            when 'refund' then coalesce(array_position('{pending,requires_action,succeeded,failed,canceled}', status), 0)
             when 'dispute' then case
-                when v_status in ('won', 'lost', 'warning_closed') then 2
-                when v_status in ('under_review', 'warning_under_review') then 1
+                when status in ('won', 'lost', 'warning_closed') then 2
+                when status in ('under_review', 'warning_under_review') then 1
                 else 0
             end
             else 0
@@ -2569,11 +2464,11 @@ begin
 end
 $$;
 
-comment on function paidonce.rank_of(text, jsonb) is
+comment on function paidonce.rank_of(text, jsonb, text) is
     'Rank of a statement among those of the same second: by the kind of event, then by how far the state is along its way.';
 
-revoke all on function paidonce.rank_of(text, jsonb) from public;
-call paidonce.only_grant('execute', 'function paidonce.rank_of(text, jsonb)', variadic '{}');
+revoke all on function paidonce.rank_of(text, jsonb, text) from public;
+call paidonce.only_grant('execute', 'function paidonce.rank_of(text, jsonb, text)', variadic '{}');
 
 -- file: functions/outbox/claim_outbox.sql
 -- Purpose:   hand out due rows to a worker, each under a lease and a fencing token of its own. A row whose lease ran out is handed
@@ -3054,8 +2949,8 @@ call paidonce.only_grant('execute', 'function paidonce.settle_outbox(jsonb)', 'p
 --            metadata), and grant what a paid session without an invoice bought.
 -- Arguments: event, any of checkout.session.*.
 -- Returns:   nothing.
--- Raises:    nothing.
--- Locks:     the object's row.
+-- Raises:    PO404 when it grants credits to a customer that has no user yet (see paidonce.settle_purchase).
+-- Locks:     the object's row, which paidonce.lock_set has made safe to read.
 create or replace function paidonce.project_checkout_session(event jsonb)
 returns void
 language plpgsql
@@ -3064,75 +2959,42 @@ security invoker
 set search_path = ''
 as $$
 declare
-    v_id     constant pg_catalog.text := paidonce.read_object_id(event #> '{data,object}');
-    v_object pg_catalog.jsonb;
-    v_old    pg_catalog.record;
-    v_new    pg_catalog.record;
+    v_id   constant pg_catalog.text := paidonce.read_object_id(event #> '{data,object}');
+    v_kept paidonce.objects;
+    v_now  paidonce.objects;
+    v_read pg_catalog.record;
+    v_key  constant pg_catalog.text := (select s.user_id_metadata_key from paidonce.settings as s);
 begin
     if v_id is null then
         return;
     end if;
-    select o.as_of, o.as_of_rank, o.is_final, o.source_event, o.rivals into v_old
-    from paidonce.checkout_sessions as o where o.session_id = v_id for update;
-    v_new := paidonce.newest(event, v_old.as_of, v_old.as_of_rank, v_old.is_final, v_old.source_event, v_old.rivals);
-    v_object := v_new.winner #> '{data,object}';
+    v_kept := (select o::paidonce.objects from paidonce.checkout_sessions as o where o.session_id = v_id);
+    v_now := paidonce.keep(event, v_kept);
+    v_read := paidonce.read_checkout_session(v_now.data, v_key);
 
     insert into paidonce.checkout_sessions as o (
-        session_id, account, livemode, as_of, as_of_rank, is_final, source_event, rivals,
-        customer_id, user_id, mode, status, payment_status, invoice_id, amount_total, currency, credits, created, data
+        session_id, as_of, generation, as_of_rank, is_final, livemode, account, source_event, rivals, data,
+        customer_id, user_id, mode, status, payment_status, invoice_id, amount_total, currency, credits, created
+    ) values (
+        v_id, v_now.as_of, v_now.generation, v_now.as_of_rank, v_now.is_final, v_now.livemode, v_now.account, v_now.source_event,
+        v_now.rivals, v_now.data,
+        v_read.customer_id, v_read.user_id, v_read.mode, v_read.status, v_read.payment_status, v_read.invoice_id,
+        v_read.amount_total, v_read.currency, v_read.credits, v_read.created
     )
-    select
-        v_id, event ->> 'account', paidonce.read_flag(event -> 'livemode'), paidonce.read_time(v_new.winner -> 'created'),
-        v_new.as_of_rank, v_new.is_final, v_new.winner ->> 'id', v_new.rivals,
-        paidonce.read_customer_id(v_object),
-        coalesce(
-            nullif(v_object ->> 'client_reference_id', ''),
-            paidonce.read_metadata(v_object, (select s.user_id_metadata_key from paidonce.settings as s))
-        ),
-        v_object ->> 'mode',
-        v_object ->> 'status',
-        v_object ->> 'payment_status',
-        paidonce.read_object_id(v_object -> 'invoice'),
-        paidonce.read_integer(v_object -> 'amount_total'),
-        v_object ->> 'currency',
-        paidonce.read_credits(v_object),
-        paidonce.read_time(v_object -> 'created'),
-        v_object
-    where v_new.winner is not null
     on conflict (session_id) do update
-    set as_of = excluded.as_of, as_of_rank = excluded.as_of_rank, is_final = excluded.is_final,
-        source_event = excluded.source_event, rivals = excluded.rivals, generation = o.generation + 1,
-        customer_id = excluded.customer_id,
-        user_id = excluded.user_id,
-        mode = excluded.mode,
-        status = excluded.status,
-        payment_status = excluded.payment_status,
-        invoice_id = excluded.invoice_id,
-        amount_total = excluded.amount_total,
-        currency = excluded.currency,
-        credits = excluded.credits,
-        created = excluded.created,
-        data = excluded.data;
+    set as_of = excluded.as_of, generation = excluded.generation, as_of_rank = excluded.as_of_rank, is_final = excluded.is_final,
+        livemode = excluded.livemode, account = excluded.account, source_event = excluded.source_event, rivals = excluded.rivals,
+        data = excluded.data,
+        customer_id = excluded.customer_id, user_id = excluded.user_id, mode = excluded.mode, status = excluded.status,
+        payment_status = excluded.payment_status, invoice_id = excluded.invoice_id, amount_total = excluded.amount_total,
+        currency = excluded.currency, credits = excluded.credits, created = excluded.created;
 
-    if not found then
-        update paidonce.checkout_sessions as o set generation = o.generation + 1, rivals = v_new.rivals where o.session_id = v_id;
+    if v_now.source_event is distinct from event ->> 'id' then
+        v_read := paidonce.read_checkout_session(event #> '{data,object}', v_key); -- what it names counts, though its statement does not hold
     end if;
-
-    if v_new.undecided then
-        perform paidonce.request_refetch(event, 'checkout.session', v_id);
-    end if;
-
-    v_object := event #> '{data,object}';
     -- Joined first: the link may run parked events of this purchase.
-    perform paidonce.join_purchase(
-        paidonce.read_customer_id(v_object), v_id, paidonce.read_object_id(v_object -> 'invoice'), paidonce.read_payment_ids(v_object)
-    );
-    if coalesce(v_object ->> 'client_reference_id', '') <> '' then
-        perform paidonce.link(paidonce.read_customer_id(v_object), v_object ->> 'client_reference_id', event ->> 'id');
-    else
-        perform paidonce.link_from_metadata(event, v_object, paidonce.read_customer_id(v_object));
-    end if;
-
+    perform paidonce.join_purchase(v_read.customer_id, v_id, v_read.invoice_id, paidonce.read_payment_ids(event #> '{data,object}'));
+    perform paidonce.link(v_read.customer_id, v_read.user_id, event ->> 'id');
     perform paidonce.settle_purchase(v_id, event);
 end
 $$;
@@ -3148,7 +3010,7 @@ call paidonce.only_grant('execute', 'function paidonce.project_checkout_session(
 -- Arguments: event, customer.created, updated or deleted.
 -- Returns:   nothing.
 -- Raises:    nothing.
--- Locks:     the customer's row.
+-- Locks:     the object's row, which paidonce.lock_set has made safe to read.
 create or replace function paidonce.project_customer(event jsonb)
 returns void
 language plpgsql
@@ -3157,41 +3019,40 @@ security invoker
 set search_path = ''
 as $$
 declare
-    v_id     constant pg_catalog.text := paidonce.read_object_id(event #> '{data,object}');
-    v_object pg_catalog.jsonb;
-    v_old    pg_catalog.record;
-    v_new    pg_catalog.record;
+    v_id   constant pg_catalog.text := paidonce.read_object_id(event #> '{data,object}');
+    v_kept paidonce.objects;
+    v_now  paidonce.objects;
+    v_read pg_catalog.record;
 begin
     if v_id is null then
         return;
     end if;
-    select c.as_of, c.as_of_rank, c.deleted, c.source_event, c.rivals into v_old
-    from paidonce.customers as c where c.customer_id = v_id for update;
-    v_new := paidonce.newest(event, v_old.as_of, v_old.as_of_rank, v_old.deleted, v_old.source_event, v_old.rivals);
-    v_object := v_new.winner #> '{data,object}';
+    v_kept := (select o::paidonce.objects from paidonce.customers as o where o.customer_id = v_id);
+    v_now := paidonce.keep(event, v_kept);
+    v_read := paidonce.read_customer(v_now.data);
 
-    -- The row is there: paidonce.lock_set made it.
-    update paidonce.customers as c
-    set generation = c.generation + 1, rivals = v_new.rivals
-    where c.customer_id = v_id;
+    insert into paidonce.customers as o (
+        customer_id, as_of, generation, as_of_rank, is_final, livemode, account, source_event, rivals, data,
+        deleted, email, name
+    ) values (
+        v_id, v_now.as_of, v_now.generation, v_now.as_of_rank, v_now.is_final, v_now.livemode, v_now.account, v_now.source_event,
+        v_now.rivals, v_now.data,
+        v_now.is_final, v_read.email, v_read.name
+    )
+    on conflict (customer_id) do update
+    set as_of = excluded.as_of, generation = excluded.generation, as_of_rank = excluded.as_of_rank, is_final = excluded.is_final,
+        livemode = excluded.livemode, account = excluded.account, source_event = excluded.source_event, rivals = excluded.rivals,
+        data = excluded.data,
+        deleted = excluded.deleted, email = excluded.email, name = excluded.name;
 
-    if v_new.winner is not null then
-        update paidonce.customers as c
-        set account = event ->> 'account', livemode = paidonce.read_flag(event -> 'livemode'), deleted = v_new.is_final,
-            email = v_object ->> 'email', name = v_object ->> 'name', data = v_object,
-            as_of = paidonce.read_time(v_new.winner -> 'created'), as_of_rank = v_new.as_of_rank, source_event = v_new.winner ->> 'id'
-        where c.customer_id = v_id;
+    if event #> '{data,object,metadata}' <> '{}' then
+        perform paidonce.link_from_metadata(event, event #> '{data,object}', v_id);
     end if;
-    if v_new.undecided then
-        perform paidonce.request_refetch(event, 'customer', v_id);
-    end if;
-
-    perform paidonce.link_from_metadata(event, event #> '{data,object}', v_id);
 end
 $$;
 
 comment on function paidonce.project_customer(jsonb) is
-    'Keeps a customer as last stated by events.';
+    'Keeps a customer as last stated.';
 
 revoke all on function paidonce.project_customer(jsonb) from public;
 call paidonce.only_grant('execute', 'function paidonce.project_customer(jsonb)', variadic '{}');
@@ -3202,7 +3063,7 @@ call paidonce.only_grant('execute', 'function paidonce.project_customer(jsonb)',
 -- Arguments: event, any of charge.dispute.*.
 -- Returns:   nothing.
 -- Raises:    nothing.
--- Locks:     the object's row.
+-- Locks:     the object's row, which paidonce.lock_set has made safe to read.
 create or replace function paidonce.project_dispute(event jsonb)
 returns void
 language plpgsql
@@ -3211,74 +3072,54 @@ security invoker
 set search_path = ''
 as $$
 declare
-    v_id     constant pg_catalog.text := paidonce.read_object_id(event #> '{data,object}');
-    v_object pg_catalog.jsonb;
-    v_old    pg_catalog.record;
-    v_new    pg_catalog.record;
+    v_id   constant pg_catalog.text := paidonce.read_object_id(event #> '{data,object}');
+    v_kept paidonce.objects;
+    v_now  paidonce.objects;
+    v_read pg_catalog.record;
 begin
     if v_id is null then
         return;
     end if;
-    select o.as_of, o.as_of_rank, o.is_final, o.source_event, o.rivals into v_old
-    from paidonce.disputes as o where o.dispute_id = v_id for update;
-    v_new := paidonce.newest(event, v_old.as_of, v_old.as_of_rank, v_old.is_final, v_old.source_event, v_old.rivals);
-    v_object := v_new.winner #> '{data,object}';
+    v_kept := (select o::paidonce.objects from paidonce.disputes as o where o.dispute_id = v_id);
+    v_now := paidonce.keep(event, v_kept);
+    v_read := paidonce.read_dispute(v_now.data);
 
     insert into paidonce.disputes as o (
-        dispute_id, account, livemode, as_of, as_of_rank, is_final, source_event, rivals,
-        charge_id, payment_intent_id, amount, currency, status, created, reason, data
+        dispute_id, as_of, generation, as_of_rank, is_final, livemode, account, source_event, rivals, data,
+        charge_id, payment_intent_id, amount, currency, status, created, reason
+    ) values (
+        v_id, v_now.as_of, v_now.generation, v_now.as_of_rank, v_now.is_final, v_now.livemode, v_now.account, v_now.source_event,
+        v_now.rivals, v_now.data,
+        v_read.charge_id, v_read.payment_intent_id, v_read.amount, v_read.currency, v_read.status, v_read.created, v_read.reason
     )
-    select
-        v_id, event ->> 'account', paidonce.read_flag(event -> 'livemode'), paidonce.read_time(v_new.winner -> 'created'),
-        v_new.as_of_rank, v_new.is_final, v_new.winner ->> 'id', v_new.rivals,
-        paidonce.read_object_id(v_object -> 'charge'),
-        paidonce.read_object_id(v_object -> 'payment_intent'),
-        paidonce.read_integer(v_object -> 'amount'),
-        v_object ->> 'currency',
-        v_object ->> 'status',
-        paidonce.read_time(v_object -> 'created'),
-        v_object ->> 'reason',
-        v_object
-    where v_new.winner is not null
     on conflict (dispute_id) do update
-    set as_of = excluded.as_of, as_of_rank = excluded.as_of_rank, is_final = excluded.is_final,
-        source_event = excluded.source_event, rivals = excluded.rivals, generation = o.generation + 1,
-        charge_id = excluded.charge_id,
-        payment_intent_id = excluded.payment_intent_id,
-        amount = excluded.amount,
-        currency = excluded.currency,
-        status = excluded.status,
-        created = excluded.created,
-        reason = excluded.reason,
-        data = excluded.data;
+    set as_of = excluded.as_of, generation = excluded.generation, as_of_rank = excluded.as_of_rank, is_final = excluded.is_final,
+        livemode = excluded.livemode, account = excluded.account, source_event = excluded.source_event, rivals = excluded.rivals,
+        data = excluded.data,
+        charge_id = excluded.charge_id, payment_intent_id = excluded.payment_intent_id, amount = excluded.amount,
+        currency = excluded.currency, status = excluded.status, created = excluded.created, reason = excluded.reason;
 
-    if not found then
-        update paidonce.disputes as o set generation = o.generation + 1, rivals = v_new.rivals where o.dispute_id = v_id;
+    if v_now.source_event is distinct from event ->> 'id' then
+        v_read := paidonce.read_dispute(event #> '{data,object}'); -- what it names counts, though its statement does not hold
     end if;
-
-    if v_new.undecided then
-        perform paidonce.request_refetch(event, 'dispute', v_id);
-    end if;
-
-    v_object := event #> '{data,object}';
-    perform paidonce.join_purchase(null, null, null, paidonce.read_payment_ids(v_object));
-    perform paidonce.settle_purchase((paidonce.read_payment_ids(v_object))[1], event);
-    perform paidonce.request_purchase_link(event, (paidonce.read_payment_ids(v_object))[1]);
+    perform paidonce.join_purchase(null, null, null, v_read.payment_ids);
+    perform paidonce.settle_purchase(v_read.payment_ids[1], event);
+    perform paidonce.request_purchase_link(event, v_read.payment_ids[1]);
 end
 $$;
 
 comment on function paidonce.project_dispute(jsonb) is
-    'Keeps a dispute as last stated, and takes back from its purchase what that now implies.';
+    'Keeps a dispute as last stated, and takes back or gives again what that now implies.';
 
 revoke all on function paidonce.project_dispute(jsonb) from public;
 call paidonce.only_grant('execute', 'function paidonce.project_dispute(jsonb)', variadic '{}');
 
 -- file: functions/project/project_entitlement_summary.sql
 -- Purpose:   keep what Stripe says a customer is entitled to. An event carries the first ten only; the refetch brings the rest.
--- Arguments: event.
+-- Arguments: event, entitlements.active_entitlement_summary.updated.
 -- Returns:   nothing.
 -- Raises:    nothing.
--- Locks:     the object's row.
+-- Locks:     the object's row, which paidonce.lock_set has made safe to read.
 create or replace function paidonce.project_entitlement_summary(event jsonb)
 returns void
 language plpgsql
@@ -3287,47 +3128,31 @@ security invoker
 set search_path = ''
 as $$
 declare
-    v_id     constant pg_catalog.text := paidonce.read_customer_id(event #> '{data,object}');
-    v_object pg_catalog.jsonb;
-    v_old    pg_catalog.record;
-    v_new    pg_catalog.record;
+    v_id   constant pg_catalog.text := paidonce.read_customer_id(event #> '{data,object}');
+    v_kept paidonce.objects;
+    v_now  paidonce.objects;
+    v_read pg_catalog.record;
 begin
     if v_id is null then
         return;
     end if;
-    select o.as_of, o.as_of_rank, o.is_final, o.source_event, o.rivals into v_old
-    from paidonce.entitlement_summaries as o where o.customer_id = v_id for update;
-    v_new := paidonce.newest(event, v_old.as_of, v_old.as_of_rank, v_old.is_final, v_old.source_event, v_old.rivals);
-    v_object := v_new.winner #> '{data,object}';
+    v_kept := (select o::paidonce.objects from paidonce.entitlement_summaries as o where o.customer_id = v_id);
+    v_now := paidonce.keep(event, v_kept);
+    v_read := paidonce.read_entitlement_summary(v_now.data);
 
     insert into paidonce.entitlement_summaries as o (
-        customer_id, account, livemode, as_of, as_of_rank, is_final, source_event, rivals,
-        features, complete, data
+        customer_id, as_of, generation, as_of_rank, is_final, livemode, account, source_event, rivals, data,
+        features, complete
+    ) values (
+        v_id, v_now.as_of, v_now.generation, v_now.as_of_rank, v_now.is_final, v_now.livemode, v_now.account, v_now.source_event,
+        v_now.rivals, v_now.data,
+        v_read.features, v_read.complete
     )
-    select
-        v_id, event ->> 'account', paidonce.read_flag(event -> 'livemode'), paidonce.read_time(v_new.winner -> 'created'),
-        v_new.as_of_rank, v_new.is_final, v_new.winner ->> 'id', v_new.rivals,
-        array(
-            select distinct e.entitlement ->> 'lookup_key'
-            from jsonb_array_elements(
-                case jsonb_typeof(v_object #> '{entitlements,data}') when 'array' then v_object #> '{entitlements,data}' else '[]' end
-            ) as e (entitlement)
-            where e.entitlement ->> 'lookup_key' <> ''
-            order by 1
-        ),
-        not coalesce(paidonce.read_flag(v_object #> '{entitlements,has_more}'), false),
-        v_object
-    where v_new.winner is not null
     on conflict (customer_id) do update
-    set as_of = excluded.as_of, as_of_rank = excluded.as_of_rank, is_final = excluded.is_final,
-        source_event = excluded.source_event, rivals = excluded.rivals, generation = o.generation + 1,
-        features = excluded.features,
-        complete = excluded.complete,
-        data = excluded.data;
-
-    if not found then
-        update paidonce.entitlement_summaries as o set generation = o.generation + 1, rivals = v_new.rivals where o.customer_id = v_id;
-    end if;
+    set as_of = excluded.as_of, generation = excluded.generation, as_of_rank = excluded.as_of_rank, is_final = excluded.is_final,
+        livemode = excluded.livemode, account = excluded.account, source_event = excluded.source_event, rivals = excluded.rivals,
+        data = excluded.data,
+        features = excluded.features, complete = excluded.complete;
 
     if event ->> 'type' <> 'snapshot' then
         perform paidonce.request_refetch(event, 'entitlements.active_entitlement_summary', v_id);
@@ -3345,7 +3170,7 @@ call paidonce.only_grant('execute', 'function paidonce.project_entitlement_summa
 -- Purpose:   apply the built-in effects of an event, or of a snapshot: keep the facts it states. Both go through the same projections.
 -- Arguments: event.
 -- Returns:   nothing.
--- Raises:    nothing.
+-- Raises:    what the projection raises: PO404 when the event has to wait for its customer's user.
 -- Locks:     the object's row.
 create or replace function paidonce.project_event(event jsonb)
 returns void
@@ -3356,26 +3181,13 @@ set search_path = ''
 as $$
 declare
     v_projection constant pg_catalog.text := case event ->> 'type'
-        when 'snapshot' then paidonce.projection_of_object(event #>> '{data,object,object}')
+        when 'snapshot' then paidonce.projection_of(null, event #>> '{data,object,object}')
         else paidonce.projection_of(event ->> 'type')
     end;
 begin
-    case v_projection
-        when 'customer' then perform paidonce.project_customer(event);
-        when 'subscription' then perform paidonce.project_subscription(event);
-        when 'checkout_session' then perform paidonce.project_checkout_session(event);
-        when 'invoice' then perform paidonce.project_invoice(event);
-        when 'invoice_payment' then perform paidonce.project_invoice_payment(event);
-        when 'payment' then perform paidonce.project_payment(event);
-        when 'refund' then perform paidonce.project_refund(event);
-        when 'dispute' then perform paidonce.project_dispute(event);
-        when 'product' then perform paidonce.project_product(event);
-        when 'price' then perform paidonce.project_price(event);
-        when 'entitlement_summary' then perform paidonce.project_entitlement_summary(event);
-        when 'invoice_payment_list' then perform paidonce.project_invoice_payment_list(event);
-        when 'thin_event' then perform paidonce.project_thin_event(event);
-        else null;
-    end case;
+    if v_projection is not null then
+        execute format('select paidonce.project_%s($1)', v_projection) using event;
+    end if;
 end
 $$;
 
@@ -3389,8 +3201,8 @@ call paidonce.only_grant('execute', 'function paidonce.project_event(jsonb)', va
 -- Purpose:   keep an invoice and its lines as last stated, note how it was paid, and grant what a paid one bought.
 -- Arguments: event, any of invoice.* but invoice.upcoming.
 -- Returns:   nothing.
--- Raises:    nothing.
--- Locks:     the object's row.
+-- Raises:    PO404 when it grants credits to a customer that has no user yet (see paidonce.settle_purchase).
+-- Locks:     the object's row, which paidonce.lock_set has made safe to read.
 create or replace function paidonce.project_invoice(event jsonb)
 returns void
 language plpgsql
@@ -3399,72 +3211,48 @@ security invoker
 set search_path = ''
 as $$
 declare
-    v_id     constant pg_catalog.text := paidonce.read_object_id(event #> '{data,object}');
-    v_object pg_catalog.jsonb;
-    v_old    pg_catalog.record;
-    v_new    pg_catalog.record;
+    v_id   constant pg_catalog.text := paidonce.read_object_id(event #> '{data,object}');
+    v_kept paidonce.objects;
+    v_now  paidonce.objects;
+    v_read pg_catalog.record;
 begin
     if v_id is null then
         return;
     end if;
-    select o.as_of, o.as_of_rank, o.is_final, o.source_event, o.rivals into v_old
-    from paidonce.invoices as o where o.invoice_id = v_id for update;
-    v_new := paidonce.newest(event, v_old.as_of, v_old.as_of_rank, v_old.is_final, v_old.source_event, v_old.rivals);
-    v_object := v_new.winner #> '{data,object}';
+    v_kept := (select o::paidonce.objects from paidonce.invoices as o where o.invoice_id = v_id);
+    v_now := paidonce.keep(event, v_kept);
+    v_read := paidonce.read_invoice(v_now.data);
 
     insert into paidonce.invoices as o (
-        invoice_id, account, livemode, as_of, as_of_rank, is_final, source_event, rivals,
-        customer_id, subscription_id, status, billing_reason, subtotal, total, amount_due, amount_paid, currency, period_start, period_end, created, data
+        invoice_id, as_of, generation, as_of_rank, is_final, livemode, account, source_event, rivals, data,
+        customer_id, subscription_id, status, billing_reason, subtotal, total, amount_due, amount_paid, currency, period_start,
+        period_end, created
+    ) values (
+        v_id, v_now.as_of, v_now.generation, v_now.as_of_rank, v_now.is_final, v_now.livemode, v_now.account, v_now.source_event,
+        v_now.rivals, v_now.data,
+        v_read.customer_id, v_read.subscription_id, v_read.status, v_read.billing_reason, v_read.subtotal, v_read.total,
+        v_read.amount_due, v_read.amount_paid, v_read.currency, v_read.period_start, v_read.period_end, v_read.created
     )
-    select
-        v_id, event ->> 'account', paidonce.read_flag(event -> 'livemode'), paidonce.read_time(v_new.winner -> 'created'),
-        v_new.as_of_rank, v_new.is_final, v_new.winner ->> 'id', v_new.rivals,
-        paidonce.read_customer_id(v_object),
-        paidonce.read_invoice_subscription_id(v_object),
-        paidonce.read_invoice_status(v_object),
-        v_object ->> 'billing_reason',
-        paidonce.read_integer(v_object -> 'subtotal'),
-        paidonce.read_integer(v_object -> 'total'),
-        paidonce.read_integer(v_object -> 'amount_due'),
-        paidonce.read_invoice_amount_paid(v_object),
-        v_object ->> 'currency',
-        paidonce.read_time(v_object -> 'period_start'),
-        paidonce.read_time(v_object -> 'period_end'),
-        coalesce(paidonce.read_time(v_object -> 'created'), paidonce.read_time(v_object -> 'date')),
-        v_object
-    where v_new.winner is not null
     on conflict (invoice_id) do update
-    set as_of = excluded.as_of, as_of_rank = excluded.as_of_rank, is_final = excluded.is_final,
-        source_event = excluded.source_event, rivals = excluded.rivals, generation = o.generation + 1,
-        customer_id = excluded.customer_id,
-        subscription_id = excluded.subscription_id,
-        status = excluded.status,
-        billing_reason = excluded.billing_reason,
-        subtotal = excluded.subtotal,
-        total = excluded.total,
-        amount_due = excluded.amount_due,
-        amount_paid = excluded.amount_paid,
-        currency = excluded.currency,
-        period_start = excluded.period_start,
-        period_end = excluded.period_end,
-        created = excluded.created,
-        data = excluded.data;
+    set as_of = excluded.as_of, generation = excluded.generation, as_of_rank = excluded.as_of_rank, is_final = excluded.is_final,
+        livemode = excluded.livemode, account = excluded.account, source_event = excluded.source_event, rivals = excluded.rivals,
+        data = excluded.data,
+        customer_id = excluded.customer_id, subscription_id = excluded.subscription_id, status = excluded.status,
+        billing_reason = excluded.billing_reason, subtotal = excluded.subtotal, total = excluded.total,
+        amount_due = excluded.amount_due, amount_paid = excluded.amount_paid, currency = excluded.currency,
+        period_start = excluded.period_start, period_end = excluded.period_end, created = excluded.created;
 
-    if not found then
-        update paidonce.invoices as o set generation = o.generation + 1, rivals = v_new.rivals where o.invoice_id = v_id;
-    else
-        perform paidonce.replace_invoice_lines(v_id, v_object);
+    if v_kept.data -> 'lines' is distinct from v_now.data -> 'lines' then
+        perform paidonce.replace_invoice_lines(v_id, v_now.data);
     end if;
-
-    if v_new.undecided then
+    if event ->> 'type' <> 'snapshot' and event #> '{data,object,lines,has_more}' = 'true' then
         perform paidonce.request_refetch(event, 'invoice', v_id);
     end if;
 
-    v_object := event #> '{data,object}';
-    if event ->> 'type' <> 'snapshot' and paidonce.read_flag(v_object #> '{lines,has_more}') then
-        perform paidonce.request_refetch(event, 'invoice', v_id);
+    if v_now.source_event is distinct from event ->> 'id' then
+        v_read := paidonce.read_invoice(event #> '{data,object}'); -- what it names counts, though its statement does not hold
     end if;
-    perform paidonce.join_purchase(paidonce.read_customer_id(v_object), null, v_id, paidonce.read_invoice_payment_ids(v_object));
+    perform paidonce.join_purchase(v_read.customer_id, null, v_id, v_read.payment_ids);
     perform paidonce.settle_purchase(v_id, event);
 end
 $$;
@@ -3489,16 +3277,15 @@ security invoker
 set search_path = ''
 as $$
 declare
-    v_object  constant pg_catalog.jsonb := event #> '{data,object}';
-    v_invoice constant pg_catalog.text := paidonce.read_object_id(v_object -> 'invoice');
+    v_read constant pg_catalog.record := paidonce.read_invoice_payment(event #> '{data,object}');
 begin
-    if v_invoice is null or v_object ->> 'status' = 'canceled' then
+    if v_read.invoice_id is null or v_read.status = 'canceled' then
         return;
     end if;
-    perform paidonce.join_purchase(null, null, v_invoice, paidonce.read_invoice_payment_link(v_object));
-    perform paidonce.settle_purchase(v_invoice, event);
-    if event ->> 'type' <> 'snapshot' and not exists (select from paidonce.invoices as n where n.invoice_id = v_invoice) then
-        perform paidonce.request_refetch(event, 'invoice', v_invoice);
+    perform paidonce.join_purchase(null, null, v_read.invoice_id, v_read.payment_ids);
+    perform paidonce.settle_purchase(v_read.invoice_id, event);
+    if event ->> 'type' <> 'snapshot' and not exists (select from paidonce.invoices as n where n.invoice_id = v_read.invoice_id) then
+        perform paidonce.request_refetch(event, 'invoice', v_read.invoice_id);
     end if;
 end
 $$;
@@ -3525,9 +3312,10 @@ as $$
 declare
     v_payment constant pg_catalog.text := event #>> '{data,object,id}';
 begin
-    perform paidonce.join_purchase(null, null, paidonce.read_object_id(p.payment -> 'invoice'), array[v_payment])
+    perform paidonce.join_purchase(null, null, r.invoice_id, array[v_payment])
     from jsonb_array_elements(event #> '{data,object,data}') as p (payment)
-    where p.payment ->> 'status' is distinct from 'canceled';
+    cross join lateral paidonce.read_invoice_payment(p.payment) as r
+    where r.status is distinct from 'canceled';
 
     update paidonce.purchase_objects as o set link_known = true where o.object_id = v_payment;
     perform paidonce.settle_purchase(v_payment, event);
@@ -3545,8 +3333,8 @@ call paidonce.only_grant('execute', 'function paidonce.project_invoice_payment_l
 --            of its own bought.
 -- Arguments: event, any of payment_intent.* and charge.* but refunds and disputes.
 -- Returns:   nothing.
--- Raises:    nothing.
--- Locks:     the object's row.
+-- Raises:    PO404 when it grants credits to a customer that has no user yet (see paidonce.settle_purchase).
+-- Locks:     the object's row, which paidonce.lock_set has made safe to read.
 create or replace function paidonce.project_payment(event jsonb)
 returns void
 language plpgsql
@@ -3555,87 +3343,62 @@ security invoker
 set search_path = ''
 as $$
 declare
-    v_id     constant pg_catalog.text := paidonce.read_object_id(event #> '{data,object}');
-    v_object pg_catalog.jsonb;
-    v_old    pg_catalog.record;
-    v_new    pg_catalog.record;
+    v_id   constant pg_catalog.text := paidonce.read_object_id(event #> '{data,object}');
+    v_kept paidonce.objects;
+    v_now  paidonce.objects;
+    v_read pg_catalog.record;
+    v_key  constant pg_catalog.text := (select s.user_id_metadata_key from paidonce.settings as s);
 begin
     if v_id is null then
         return;
     end if;
-    select o.as_of, o.as_of_rank, o.is_final, o.source_event, o.rivals into v_old
-    from paidonce.payments as o where o.payment_id = v_id for update;
-    v_new := paidonce.newest(event, v_old.as_of, v_old.as_of_rank, v_old.is_final, v_old.source_event, v_old.rivals);
-    v_object := v_new.winner #> '{data,object}';
+    v_kept := (select o::paidonce.objects from paidonce.payments as o where o.payment_id = v_id);
+    v_now := paidonce.keep(event, v_kept);
+    v_read := paidonce.read_payment(v_now.data, v_key);
 
     insert into paidonce.payments as o (
-        payment_id, account, livemode, as_of, as_of_rank, is_final, source_event, rivals,
-        kind, customer_id, status, amount, amount_paid, amount_refunded, currency, user_id, credits, created, data
+        payment_id, as_of, generation, as_of_rank, is_final, livemode, account, source_event, rivals, data,
+        kind, customer_id, status, amount, amount_paid, amount_refunded, currency, user_id, credits, created
+    ) values (
+        v_id, v_now.as_of, v_now.generation, v_now.as_of_rank, v_now.is_final, v_now.livemode, v_now.account, v_now.source_event,
+        v_now.rivals, v_now.data,
+        v_read.kind, v_read.customer_id, v_read.status, v_read.amount, v_read.amount_paid, v_read.amount_refunded, v_read.currency,
+        v_read.user_id, v_read.credits, v_read.created
     )
-    select
-        v_id, event ->> 'account', paidonce.read_flag(event -> 'livemode'), paidonce.read_time(v_new.winner -> 'created'),
-        v_new.as_of_rank, v_new.is_final, v_new.winner ->> 'id', v_new.rivals,
-        case v_object ->> 'object' when 'charge' then 'charge' else 'payment_intent' end,
-        paidonce.read_customer_id(v_object),
-        v_object ->> 'status',
-        paidonce.read_integer(v_object -> 'amount'),
-        paidonce.read_payment_amount(v_object),
-        paidonce.read_integer(v_object -> 'amount_refunded'),
-        v_object ->> 'currency',
-        paidonce.read_metadata(v_object, (select s.user_id_metadata_key from paidonce.settings as s)),
-        paidonce.read_credits(v_object),
-        paidonce.read_time(v_object -> 'created'),
-        v_object
-    where v_new.winner is not null
     on conflict (payment_id) do update
-    set as_of = excluded.as_of, as_of_rank = excluded.as_of_rank, is_final = excluded.is_final,
-        source_event = excluded.source_event, rivals = excluded.rivals, generation = o.generation + 1,
-        kind = excluded.kind,
-        customer_id = excluded.customer_id,
-        status = excluded.status,
-        amount = excluded.amount,
-        amount_paid = excluded.amount_paid,
-        amount_refunded = excluded.amount_refunded,
-        currency = excluded.currency,
-        user_id = excluded.user_id,
-        credits = excluded.credits,
-        created = excluded.created,
-        data = excluded.data;
+    set as_of = excluded.as_of, generation = excluded.generation, as_of_rank = excluded.as_of_rank, is_final = excluded.is_final,
+        livemode = excluded.livemode, account = excluded.account, source_event = excluded.source_event, rivals = excluded.rivals,
+        data = excluded.data,
+        kind = excluded.kind, customer_id = excluded.customer_id, status = excluded.status, amount = excluded.amount,
+        amount_paid = excluded.amount_paid, amount_refunded = excluded.amount_refunded, currency = excluded.currency,
+        user_id = excluded.user_id, credits = excluded.credits, created = excluded.created;
 
-    if not found then
-        update paidonce.payments as o set generation = o.generation + 1, rivals = v_new.rivals where o.payment_id = v_id;
+    if v_now.source_event is distinct from event ->> 'id' then
+        v_read := paidonce.read_payment(event #> '{data,object}', v_key); -- what it names counts, though its statement does not hold
     end if;
-
-    if v_new.undecided then
-        perform paidonce.request_refetch(event, event #>> '{data,object,object}', v_id);
-    end if;
-
-    v_object := event #> '{data,object}';
-    perform paidonce.join_purchase(
-        paidonce.read_customer_id(v_object), null, paidonce.read_payment_invoice_id(v_object), array[v_id] || paidonce.read_payment_ids(v_object)
-    );
-    if v_object ? 'invoice' then
+    perform paidonce.join_purchase(v_read.customer_id, null, v_read.invoice_id, v_id || v_read.payment_ids);
+    if event #> '{data,object}' ? 'invoice' then -- until API 2025-03-31: if it names none, there is none
         update paidonce.purchase_objects as o set link_known = true where o.object_id = v_id and not o.link_known;
     end if;
     perform paidonce.settle_purchase(v_id, event);
-    if paidonce.read_integer(v_object -> 'amount_refunded') > 0 then
+    if v_read.amount_refunded > 0 then
         perform paidonce.request_purchase_link(event, v_id);
     end if;
 end
 $$;
 
 comment on function paidonce.project_payment(jsonb) is
-    'Keeps a payment intent or charge as last stated, and notes which purchase it pays.';
+    'Keeps a payment intent or charge as last stated, and grants what a payment intent with credits of its own bought.';
 
 revoke all on function paidonce.project_payment(jsonb) from public;
 call paidonce.only_grant('execute', 'function paidonce.project_payment(jsonb)', variadic '{}');
 
 -- file: functions/project/project_price.sql
 -- Purpose:   keep a price (or plan of an old API version) as last stated, and grant what waited for it.
--- Arguments: event.
+-- Arguments: event, any of price.* and plan.*.
 -- Returns:   nothing.
 -- Raises:    nothing.
--- Locks:     the object's row.
+-- Locks:     the object's row, which paidonce.lock_set has made safe to read.
 create or replace function paidonce.project_price(event jsonb)
 returns void
 language plpgsql
@@ -3644,56 +3407,34 @@ security invoker
 set search_path = ''
 as $$
 declare
-    v_id     constant pg_catalog.text := paidonce.read_object_id(event #> '{data,object}');
-    v_object pg_catalog.jsonb;
-    v_old    pg_catalog.record;
-    v_new    pg_catalog.record;
+    v_id   constant pg_catalog.text := paidonce.read_object_id(event #> '{data,object}');
+    v_kept paidonce.objects;
+    v_now  paidonce.objects;
+    v_read pg_catalog.record;
 begin
     if v_id is null then
         return;
     end if;
-    select o.as_of, o.as_of_rank, o.is_final, o.source_event, o.rivals into v_old
-    from paidonce.prices as o where o.price_id = v_id for update;
-    v_new := paidonce.newest(event, v_old.as_of, v_old.as_of_rank, v_old.is_final, v_old.source_event, v_old.rivals);
-    v_object := v_new.winner #> '{data,object}';
+    v_kept := (select o::paidonce.objects from paidonce.prices as o where o.price_id = v_id);
+    v_now := paidonce.keep(event, v_kept);
+    v_read := paidonce.read_price(v_now.data);
 
     insert into paidonce.prices as o (
-        price_id, account, livemode, as_of, as_of_rank, is_final, source_event, rivals,
-        active, deleted, product_id, lookup_key, unit_amount, currency, recurring_interval, credits, data
+        price_id, as_of, generation, as_of_rank, is_final, livemode, account, source_event, rivals, data,
+        active, deleted, product_id, lookup_key, unit_amount, currency, recurring_interval, credits
+    ) values (
+        v_id, v_now.as_of, v_now.generation, v_now.as_of_rank, v_now.is_final, v_now.livemode, v_now.account, v_now.source_event,
+        v_now.rivals, v_now.data,
+        v_read.active, v_now.is_final, v_read.product_id, v_read.lookup_key, v_read.unit_amount, v_read.currency,
+        v_read.recurring_interval, v_read.credits
     )
-    select
-        v_id, event ->> 'account', paidonce.read_flag(event -> 'livemode'), paidonce.read_time(v_new.winner -> 'created'),
-        v_new.as_of_rank, v_new.is_final, v_new.winner ->> 'id', v_new.rivals,
-        coalesce(paidonce.read_flag(v_object -> 'active'), true),
-        v_new.is_final,
-        paidonce.read_object_id(v_object -> 'product'),
-        nullif(v_object ->> 'lookup_key', ''),
-        coalesce(paidonce.read_integer(v_object -> 'unit_amount'), paidonce.read_integer(v_object -> 'amount')),
-        v_object ->> 'currency',
-        coalesce(v_object #>> '{recurring,interval}', v_object ->> 'interval'),
-        paidonce.read_credits(v_object),
-        v_object
-    where v_new.winner is not null
     on conflict (price_id) do update
-    set as_of = excluded.as_of, as_of_rank = excluded.as_of_rank, is_final = excluded.is_final,
-        source_event = excluded.source_event, rivals = excluded.rivals, generation = o.generation + 1,
-        active = excluded.active,
-        deleted = excluded.deleted,
-        product_id = excluded.product_id,
-        lookup_key = excluded.lookup_key,
-        unit_amount = excluded.unit_amount,
-        currency = excluded.currency,
-        recurring_interval = excluded.recurring_interval,
-        credits = excluded.credits,
-        data = excluded.data;
-
-    if not found then
-        update paidonce.prices as o set generation = o.generation + 1, rivals = v_new.rivals where o.price_id = v_id;
-    end if;
-
-    if v_new.undecided then
-        perform paidonce.request_refetch(event, 'price', v_id);
-    end if;
+    set as_of = excluded.as_of, generation = excluded.generation, as_of_rank = excluded.as_of_rank, is_final = excluded.is_final,
+        livemode = excluded.livemode, account = excluded.account, source_event = excluded.source_event, rivals = excluded.rivals,
+        data = excluded.data,
+        active = excluded.active, deleted = excluded.deleted, product_id = excluded.product_id, lookup_key = excluded.lookup_key,
+        unit_amount = excluded.unit_amount, currency = excluded.currency, recurring_interval = excluded.recurring_interval,
+        credits = excluded.credits;
 
     -- Whoever settles a purchase by this price holds its id, shared, which this event has had to wait for.
     if exists (select from paidonce.invoice_lines as l where l.price_id = v_id and l.credits is null) then
@@ -3703,17 +3444,17 @@ end
 $$;
 
 comment on function paidonce.project_price(jsonb) is
-    'Keeps a price as last stated by events, and grants credits that waited for it.';
+    'Keeps a price as last stated, and grants what waited for it.';
 
 revoke all on function paidonce.project_price(jsonb) from public;
 call paidonce.only_grant('execute', 'function paidonce.project_price(jsonb)', variadic '{}');
 
 -- file: functions/project/project_product.sql
 -- Purpose:   keep a product as last stated, and grant what waited for it.
--- Arguments: event.
+-- Arguments: event, any of product.*.
 -- Returns:   nothing.
 -- Raises:    nothing.
--- Locks:     the object's row.
+-- Locks:     the object's row, which paidonce.lock_set has made safe to read.
 create or replace function paidonce.project_product(event jsonb)
 returns void
 language plpgsql
@@ -3722,50 +3463,32 @@ security invoker
 set search_path = ''
 as $$
 declare
-    v_id     constant pg_catalog.text := paidonce.read_object_id(event #> '{data,object}');
-    v_object pg_catalog.jsonb;
-    v_old    pg_catalog.record;
-    v_new    pg_catalog.record;
+    v_id   constant pg_catalog.text := paidonce.read_object_id(event #> '{data,object}');
+    v_kept paidonce.objects;
+    v_now  paidonce.objects;
+    v_read pg_catalog.record;
 begin
     if v_id is null then
         return;
     end if;
-    select o.as_of, o.as_of_rank, o.is_final, o.source_event, o.rivals into v_old
-    from paidonce.products as o where o.product_id = v_id for update;
-    v_new := paidonce.newest(event, v_old.as_of, v_old.as_of_rank, v_old.is_final, v_old.source_event, v_old.rivals);
-    v_object := v_new.winner #> '{data,object}';
+    v_kept := (select o::paidonce.objects from paidonce.products as o where o.product_id = v_id);
+    v_now := paidonce.keep(event, v_kept);
+    v_read := paidonce.read_product(v_now.data);
 
     insert into paidonce.products as o (
-        product_id, account, livemode, as_of, as_of_rank, is_final, source_event, rivals,
-        active, deleted, name, features, credits, data
+        product_id, as_of, generation, as_of_rank, is_final, livemode, account, source_event, rivals, data,
+        active, deleted, name, features, credits
+    ) values (
+        v_id, v_now.as_of, v_now.generation, v_now.as_of_rank, v_now.is_final, v_now.livemode, v_now.account, v_now.source_event,
+        v_now.rivals, v_now.data,
+        v_read.active, v_now.is_final, v_read.name, v_read.features, v_read.credits
     )
-    select
-        v_id, event ->> 'account', paidonce.read_flag(event -> 'livemode'), paidonce.read_time(v_new.winner -> 'created'),
-        v_new.as_of_rank, v_new.is_final, v_new.winner ->> 'id', v_new.rivals,
-        coalesce(paidonce.read_flag(v_object -> 'active'), true),
-        v_new.is_final,
-        v_object ->> 'name',
-        paidonce.read_features(v_object),
-        paidonce.read_credits(v_object),
-        v_object
-    where v_new.winner is not null
     on conflict (product_id) do update
-    set as_of = excluded.as_of, as_of_rank = excluded.as_of_rank, is_final = excluded.is_final,
-        source_event = excluded.source_event, rivals = excluded.rivals, generation = o.generation + 1,
-        active = excluded.active,
-        deleted = excluded.deleted,
-        name = excluded.name,
-        features = excluded.features,
-        credits = excluded.credits,
-        data = excluded.data;
-
-    if not found then
-        update paidonce.products as o set generation = o.generation + 1, rivals = v_new.rivals where o.product_id = v_id;
-    end if;
-
-    if v_new.undecided then
-        perform paidonce.request_refetch(event, 'product', v_id);
-    end if;
+    set as_of = excluded.as_of, generation = excluded.generation, as_of_rank = excluded.as_of_rank, is_final = excluded.is_final,
+        livemode = excluded.livemode, account = excluded.account, source_event = excluded.source_event, rivals = excluded.rivals,
+        data = excluded.data,
+        active = excluded.active, deleted = excluded.deleted, name = excluded.name, features = excluded.features,
+        credits = excluded.credits;
 
     -- Whoever settles a purchase by this product holds its id, shared, which this event has had to wait for.
     if exists (select from paidonce.invoice_lines as l where l.credits is null and l.price_id is not null
@@ -3776,7 +3499,7 @@ end
 $$;
 
 comment on function paidonce.project_product(jsonb) is
-    'Keeps a product as last stated by events, and grants credits that waited for it.';
+    'Keeps a product as last stated, and grants what waited for it.';
 
 revoke all on function paidonce.project_product(jsonb) from public;
 call paidonce.only_grant('execute', 'function paidonce.project_product(jsonb)', variadic '{}');
@@ -3787,7 +3510,7 @@ call paidonce.only_grant('execute', 'function paidonce.project_product(jsonb)', 
 -- Arguments: event, any of charge.refund.* and refund.*.
 -- Returns:   nothing.
 -- Raises:    nothing.
--- Locks:     the object's row.
+-- Locks:     the object's row, which paidonce.lock_set has made safe to read.
 create or replace function paidonce.project_refund(event jsonb)
 returns void
 language plpgsql
@@ -3796,66 +3519,48 @@ security invoker
 set search_path = ''
 as $$
 declare
-    v_id     constant pg_catalog.text := paidonce.read_object_id(event #> '{data,object}');
-    v_object pg_catalog.jsonb;
-    v_old    pg_catalog.record;
-    v_new    pg_catalog.record;
+    v_id   constant pg_catalog.text := paidonce.read_object_id(event #> '{data,object}');
+    v_kept paidonce.objects;
+    v_now  paidonce.objects;
+    v_read pg_catalog.record;
 begin
     if v_id is null then
         return;
     end if;
-    select o.as_of, o.as_of_rank, o.is_final, o.source_event, o.rivals into v_old
-    from paidonce.refunds as o where o.refund_id = v_id for update;
-    v_new := paidonce.newest(event, v_old.as_of, v_old.as_of_rank, v_old.is_final, v_old.source_event, v_old.rivals);
-    v_object := v_new.winner #> '{data,object}';
+    v_kept := (select o::paidonce.objects from paidonce.refunds as o where o.refund_id = v_id);
+    v_now := paidonce.keep(event, v_kept);
+    v_read := paidonce.read_refund(v_now.data);
 
     insert into paidonce.refunds as o (
-        refund_id, account, livemode, as_of, as_of_rank, is_final, source_event, rivals,
-        charge_id, payment_intent_id, amount, currency, status, created, data
+        refund_id, as_of, generation, as_of_rank, is_final, livemode, account, source_event, rivals, data,
+        charge_id, payment_intent_id, amount, currency, status, created
+    ) values (
+        v_id, v_now.as_of, v_now.generation, v_now.as_of_rank, v_now.is_final, v_now.livemode, v_now.account, v_now.source_event,
+        v_now.rivals, v_now.data,
+        v_read.charge_id, v_read.payment_intent_id, v_read.amount, v_read.currency, v_read.status, v_read.created
     )
-    select
-        v_id, event ->> 'account', paidonce.read_flag(event -> 'livemode'), paidonce.read_time(v_new.winner -> 'created'),
-        v_new.as_of_rank, v_new.is_final, v_new.winner ->> 'id', v_new.rivals,
-        paidonce.read_object_id(v_object -> 'charge'),
-        paidonce.read_object_id(v_object -> 'payment_intent'),
-        paidonce.read_integer(v_object -> 'amount'),
-        v_object ->> 'currency',
-        v_object ->> 'status',
-        paidonce.read_time(v_object -> 'created'),
-        v_object
-    where v_new.winner is not null
     on conflict (refund_id) do update
-    set as_of = excluded.as_of, as_of_rank = excluded.as_of_rank, is_final = excluded.is_final,
-        source_event = excluded.source_event, rivals = excluded.rivals, generation = o.generation + 1,
-        charge_id = excluded.charge_id,
-        payment_intent_id = excluded.payment_intent_id,
-        amount = excluded.amount,
-        currency = excluded.currency,
-        status = excluded.status,
-        created = excluded.created,
-        data = excluded.data;
+    set as_of = excluded.as_of, generation = excluded.generation, as_of_rank = excluded.as_of_rank, is_final = excluded.is_final,
+        livemode = excluded.livemode, account = excluded.account, source_event = excluded.source_event, rivals = excluded.rivals,
+        data = excluded.data,
+        charge_id = excluded.charge_id, payment_intent_id = excluded.payment_intent_id, amount = excluded.amount,
+        currency = excluded.currency, status = excluded.status, created = excluded.created;
 
-    if not found then
-        update paidonce.refunds as o set generation = o.generation + 1, rivals = v_new.rivals where o.refund_id = v_id;
+    if v_now.source_event is distinct from event ->> 'id' then
+        v_read := paidonce.read_refund(event #> '{data,object}'); -- what it names counts, though its statement does not hold
     end if;
-
-    if v_new.undecided then
-        perform paidonce.request_refetch(event, 'refund', v_id);
-    end if;
-
-    v_object := event #> '{data,object}';
-    perform paidonce.join_purchase(null, null, null, paidonce.read_payment_ids(v_object));
-    perform paidonce.settle_purchase((paidonce.read_payment_ids(v_object))[1], event);
-    if event ->> 'type' <> 'snapshot' and v_object ->> 'status' in ('failed', 'canceled') then
+    perform paidonce.join_purchase(null, null, null, v_read.payment_ids);
+    perform paidonce.settle_purchase(v_read.payment_ids[1], event);
+    if event ->> 'type' <> 'snapshot' and v_read.status in ('failed', 'canceled') then
         -- Its charge may have been stated within the same second, before or after that.
-        perform paidonce.request_refetch(event, 'charge', paidonce.read_object_id(v_object -> 'charge'));
+        perform paidonce.request_refetch(event, 'charge', v_read.charge_id);
     end if;
-    perform paidonce.request_purchase_link(event, (paidonce.read_payment_ids(v_object))[1]);
+    perform paidonce.request_purchase_link(event, v_read.payment_ids[1]);
 end
 $$;
 
 comment on function paidonce.project_refund(jsonb) is
-    'Keeps a refund as last stated, and takes back from its purchase what that now implies.';
+    'Keeps a refund as last stated, and takes back what that now implies.';
 
 revoke all on function paidonce.project_refund(jsonb) from public;
 call paidonce.only_grant('execute', 'function paidonce.project_refund(jsonb)', variadic '{}');
@@ -3866,7 +3571,7 @@ call paidonce.only_grant('execute', 'function paidonce.project_refund(jsonb)', v
 -- Arguments: event, any of customer.subscription.*.
 -- Returns:   nothing.
 -- Raises:    nothing.
--- Locks:     the subscription's row and its items.
+-- Locks:     the object's row, which paidonce.lock_set has made safe to read.
 create or replace function paidonce.project_subscription(event jsonb)
 returns void
 language plpgsql
@@ -3875,54 +3580,45 @@ security invoker
 set search_path = ''
 as $$
 declare
-    v_id     constant pg_catalog.text := paidonce.read_object_id(event #> '{data,object}');
-    v_object pg_catalog.jsonb;
-    v_old    pg_catalog.record;
-    v_new    pg_catalog.record;
-    v_period pg_catalog.record;
+    v_id   constant pg_catalog.text := paidonce.read_object_id(event #> '{data,object}');
+    v_kept paidonce.objects;
+    v_now  paidonce.objects;
+    v_read pg_catalog.record;
 begin
     if v_id is null then
         return;
     end if;
-    select s.as_of, s.as_of_rank, s.is_final, s.source_event, s.rivals, s.data -> 'items' as items into v_old
-    from paidonce.subscriptions as s where s.subscription_id = v_id for update;
-    v_new := paidonce.newest(event, v_old.as_of, v_old.as_of_rank, v_old.is_final, v_old.source_event, v_old.rivals);
-    v_object := v_new.winner #> '{data,object}';
-    v_period := paidonce.read_subscription_period(v_object);
+    v_kept := (select o::paidonce.objects from paidonce.subscriptions as o where o.subscription_id = v_id);
+    v_now := paidonce.keep(event, v_kept);
+    v_read := paidonce.read_subscription(v_now.data);
 
-    insert into paidonce.subscriptions as s (
-        subscription_id, account, livemode, as_of, as_of_rank, is_final, source_event, rivals,
-        customer_id, status, created, current_period_start, current_period_end, trial_end,
-        cancel_at, canceled_at, ended_at, pause_behavior, data
+    insert into paidonce.subscriptions as o (
+        subscription_id, as_of, generation, as_of_rank, is_final, livemode, account, source_event, rivals, data,
+        customer_id, status, created, current_period_start, current_period_end, trial_end, cancel_at, canceled_at, ended_at,
+        pause_behavior
+    ) values (
+        v_id, v_now.as_of, v_now.generation, v_now.as_of_rank, v_now.is_final, v_now.livemode, v_now.account, v_now.source_event,
+        v_now.rivals, v_now.data,
+        v_read.customer_id, v_read.status, v_read.created, v_read.current_period_start, v_read.current_period_end, v_read.trial_end,
+        v_read.cancel_at, v_read.canceled_at, v_read.ended_at, v_read.pause_behavior
     )
-    select
-        v_id, event ->> 'account', paidonce.read_flag(event -> 'livemode'), paidonce.read_time(v_new.winner -> 'created'),
-        v_new.as_of_rank, v_new.is_final, v_new.winner ->> 'id', v_new.rivals,
-        paidonce.read_customer_id(v_object), coalesce(v_object ->> 'status', 'unknown'), paidonce.read_time(v_object -> 'created'),
-        v_period.period_start, v_period.period_end, paidonce.read_time(v_object -> 'trial_end'),
-        paidonce.read_subscription_cancel_at(v_object), paidonce.read_time(v_object -> 'canceled_at'),
-        paidonce.read_time(v_object -> 'ended_at'), paidonce.read_pause_behavior(v_object), v_object
-    where v_new.winner is not null
     on conflict (subscription_id) do update
-    set as_of = excluded.as_of, as_of_rank = excluded.as_of_rank, is_final = excluded.is_final,
-        source_event = excluded.source_event, rivals = excluded.rivals, generation = s.generation + 1,
+    set as_of = excluded.as_of, generation = excluded.generation, as_of_rank = excluded.as_of_rank, is_final = excluded.is_final,
+        livemode = excluded.livemode, account = excluded.account, source_event = excluded.source_event, rivals = excluded.rivals,
+        data = excluded.data,
         customer_id = excluded.customer_id, status = excluded.status, created = excluded.created,
         current_period_start = excluded.current_period_start, current_period_end = excluded.current_period_end,
         trial_end = excluded.trial_end, cancel_at = excluded.cancel_at, canceled_at = excluded.canceled_at,
-        ended_at = excluded.ended_at, pause_behavior = excluded.pause_behavior, data = excluded.data;
+        ended_at = excluded.ended_at, pause_behavior = excluded.pause_behavior;
 
-    if found then
-        -- Most changes of a subscription leave its items as they were.
-        if v_old.items is null or v_old.items <> v_object -> 'items' or v_object -> 'items' is null then
-            perform paidonce.replace_subscription_items(v_id, v_object);
-        end if;
-    else
-        update paidonce.subscriptions as s
-        set generation = s.generation + 1, rivals = v_new.rivals
-        where s.subscription_id = v_id;
+    -- Most changes of a subscription leave its items as they were.
+    if v_kept.data -> 'items' is distinct from v_now.data -> 'items' or v_now.data -> 'items' is null then
+        perform paidonce.replace_subscription_items(v_id, v_now.data);
     end if;
 
-    perform paidonce.link_from_metadata(event, event #> '{data,object}', paidonce.read_customer_id(event #> '{data,object}'));
+    if event #> '{data,object,metadata}' <> '{}' then
+        perform paidonce.link_from_metadata(event, event #> '{data,object}', paidonce.read_customer_id(event #> '{data,object}'));
+    end if;
     if event ->> 'type' <> 'snapshot' then
         perform paidonce.request_refetch(event, 'subscription', v_id);
     end if;
@@ -3930,7 +3626,7 @@ end
 $$;
 
 comment on function paidonce.project_subscription(jsonb) is
-    'Keeps a subscription and its items as last stated by events, and asks for a refetch.';
+    'Keeps a subscription and its items as last stated, and asks for a refetch.';
 
 revoke all on function paidonce.project_subscription(jsonb) from public;
 call paidonce.only_grant('execute', 'function paidonce.project_subscription(jsonb)', variadic '{}');
@@ -3952,7 +3648,7 @@ as $$
 declare
     v_type constant pg_catalog.text := event #>> '{related_object,type}';
 begin
-    if paidonce.projection_of_object(v_type) is not null then
+    if paidonce.projection_of(null, v_type) is not null then
         perform paidonce.request_refetch(
             event || jsonb_build_object('account', paidonce.read_account(event)), v_type, event #>> '{related_object,id}'
         );
@@ -3967,12 +3663,13 @@ revoke all on function paidonce.project_thin_event(jsonb) from public;
 call paidonce.only_grant('execute', 'function paidonce.project_thin_event(jsonb)', variadic '{}');
 
 -- file: functions/project/projection_of.sql
--- Purpose:   say which built-in projection an event type has. The one list of them.
--- Arguments: event_type.
--- Returns:   the name of the projection, or null when no built-in effect reads the type.
+-- Purpose:   say which built-in projection reads an event type or keeps an object type. The one list of them: what is listed here as x
+--            is projected by paidonce.project_x.
+-- Arguments: event_type, or object_type as Stripe names it; the other is null.
+-- Returns:   the name of the projection, or null when there is none.
 -- Raises:    nothing.
 -- Locks:     nothing.
-create or replace function paidonce.projection_of(event_type text)
+create or replace function paidonce.projection_of(event_type text, object_type text default null)
 returns text
 language plpgsql
 immutable
@@ -3982,58 +3679,30 @@ as $$
 begin
     return case
         when event_type like 'v1.%' then 'thin_event'
-        when event_type in ('customer.created', 'customer.updated', 'customer.deleted') then 'customer'
-        when event_type like 'customer.subscription.%' then 'subscription'
-        when event_type like 'checkout.session.%' then 'checkout_session'
+        when event_type in ('customer.created', 'customer.updated', 'customer.deleted') or object_type = 'customer' then 'customer'
+        when event_type like 'customer.subscription.%' or object_type = 'subscription' then 'subscription'
+        when event_type like 'checkout.session.%' or object_type = 'checkout.session' then 'checkout_session'
         when event_type = 'invoice.upcoming' then null -- a preview: there is no such invoice
-        when event_type like 'invoice.%' then 'invoice'
-        when event_type like 'invoice\_payment.%' then 'invoice_payment'
-        when event_type like 'payment\_intent.%' then 'payment'
-        when event_type like 'charge.dispute.%' then 'dispute'
-        when event_type like 'charge.refund.%' or event_type like 'refund.%' then 'refund'
+        when event_type like 'invoice.%' or object_type = 'invoice' then 'invoice'
+        when event_type like 'invoice\_payment.%' or object_type = 'invoice_payment' then 'invoice_payment'
+        when object_type = 'invoice_payment_list' then 'invoice_payment_list'
+        when event_type like 'payment\_intent.%' or object_type in ('payment_intent', 'charge') then 'payment'
+        when event_type like 'charge.dispute.%' or object_type = 'dispute' then 'dispute'
+        when event_type like 'charge.refund.%' or event_type like 'refund.%' or object_type = 'refund' then 'refund'
         when event_type like 'charge.%' then 'payment'
-        when event_type like 'product.%' then 'product'
-        when event_type like 'price.%' or event_type like 'plan.%' then 'price'
-        when event_type = 'entitlements.active_entitlement_summary.updated' then 'entitlement_summary'
+        when event_type like 'product.%' or object_type = 'product' then 'product'
+        when event_type like 'price.%' or event_type like 'plan.%' or object_type in ('price', 'plan') then 'price'
+        when event_type = 'entitlements.active_entitlement_summary.updated' or object_type = 'entitlements.active_entitlement_summary' then
+            'entitlement_summary'
     end;
 end
 $$;
 
-comment on function paidonce.projection_of(text) is
-    'Which built-in projection reads an event type, or null.';
+comment on function paidonce.projection_of(text, text) is
+    'Which built-in projection reads an event type or keeps an object type, or null.';
 
-revoke all on function paidonce.projection_of(text) from public;
-call paidonce.only_grant('execute', 'function paidonce.projection_of(text)', variadic '{}');
-
--- file: functions/project/projection_of_object.sql
--- Purpose:   say which projection keeps an object of a type.
--- Arguments: object_type, as Stripe names it.
--- Returns:   the name of the projection, or null when no table keeps it.
--- Raises:    nothing.
--- Locks:     nothing.
-create or replace function paidonce.projection_of_object(object_type text)
-returns text
-language plpgsql
-immutable
-security invoker
-set search_path = ''
-as $$
-begin
-    return case
-        when object_type in ('customer', 'subscription', 'invoice', 'invoice_payment', 'invoice_payment_list', 'refund', 'dispute', 'product', 'price') then object_type
-        when object_type = 'plan' then 'price'
-        when object_type in ('payment_intent', 'charge') then 'payment'
-        when object_type = 'checkout.session' then 'checkout_session'
-        when object_type = 'entitlements.active_entitlement_summary' then 'entitlement_summary'
-    end;
-end
-$$;
-
-comment on function paidonce.projection_of_object(text) is
-    'Which projection keeps an object of a type, or null.';
-
-revoke all on function paidonce.projection_of_object(text) from public;
-call paidonce.only_grant('execute', 'function paidonce.projection_of_object(text)', variadic '{}');
+revoke all on function paidonce.projection_of(text, text) from public;
+call paidonce.only_grant('execute', 'function paidonce.projection_of(text, text)', variadic '{}');
 
 -- file: functions/project/replace_invoice_lines.sql
 -- Purpose:   make the lines of an invoice those of its newest statement. Credits once fixed stay as they are.
@@ -4048,29 +3717,22 @@ volatile
 security invoker
 set search_path = ''
 as $$
-declare
-    v_lines constant pg_catalog.jsonb := case jsonb_typeof(object #> '{lines,data}') when 'array' then object #> '{lines,data}' else '[]' end;
 begin
     -- A list that is not there, or goes on (has_more), does not say what is gone.
     delete from paidonce.invoice_lines as l
     where l.invoice_id = replace_invoice_lines.invoice_id
         and jsonb_typeof(object #> '{lines,data}') = 'array'
-        and not coalesce(paidonce.read_flag(object #> '{lines,has_more}'), false)
-        and l.line_id not in (select n.line ->> 'id' from jsonb_array_elements(v_lines) as n (line) where n.line ->> 'id' is not null);
+        and object #> '{lines,has_more}' is distinct from 'true'
+        and l.line_id not in (select n.line_id from paidonce.read_invoice_lines(object) as n);
 
     insert into paidonce.invoice_lines as l (
         invoice_id, line_id, price_id, product_id, subscription_id, amount, quantity, proration,
         stated_credits, price_stated, period_start, period_end
     )
-    select distinct on (n.line ->> 'id')
-        replace_invoice_lines.invoice_id, n.line ->> 'id', paidonce.read_line_price_id(n.line), paidonce.read_line_product_id(n.line),
-        paidonce.read_line_subscription_id(n.line), paidonce.read_integer(n.line -> 'amount'), paidonce.read_integer(n.line -> 'quantity'),
-        paidonce.read_line_proration(n.line), paidonce.read_credits(paidonce.read_line_price(n.line)),
-        paidonce.read_line_price(n.line) is not null,
-        paidonce.read_time(n.line #> '{period,start}'), paidonce.read_time(n.line #> '{period,end}')
-    from jsonb_array_elements(v_lines) as n (line)
-    where n.line ->> 'id' is not null
-    order by n.line ->> 'id', n.line::pg_catalog.text
+    select
+        replace_invoice_lines.invoice_id, n.line_id, n.price_id, n.product_id, n.subscription_id, n.amount, n.quantity, n.proration,
+        n.stated_credits, n.price_stated, n.period_start, n.period_end
+    from paidonce.read_invoice_lines(object) as n
     on conflict on constraint invoice_lines_pkey do update
     set price_id = excluded.price_id, product_id = excluded.product_id, subscription_id = excluded.subscription_id,
         amount = excluded.amount, quantity = excluded.quantity, proration = excluded.proration,
@@ -4098,25 +3760,20 @@ volatile
 security invoker
 set search_path = ''
 as $$
-declare
-    v_items constant pg_catalog.jsonb := paidonce.read_subscription_items(object);
 begin
     -- A list that goes on (has_more) does not say what is gone; the refetch will.
     delete from paidonce.subscription_items as i
     where i.subscription_id = replace_subscription_items.subscription_id
-        and not coalesce(paidonce.read_flag(object #> '{items,has_more}'), false)
-        and i.item_id not in (select n.item ->> 'id' from jsonb_array_elements(v_items) as n (item) where n.item ->> 'id' is not null);
+        and object #> '{items,has_more}' is distinct from 'true'
+        and i.item_id not in (select n.item_id from paidonce.read_subscription_items(object) as n);
 
     insert into paidonce.subscription_items as i (
         subscription_id, item_id, price_id, product_id, lookup_key, quantity, current_period_start, current_period_end
     )
-    select distinct on (n.item ->> 'id')
-        replace_subscription_items.subscription_id, n.item ->> 'id', paidonce.read_item_price_id(n.item),
-        paidonce.read_item_product_id(n.item), paidonce.read_lookup_key(n.item), paidonce.read_integer(n.item -> 'quantity'),
-        paidonce.read_time(n.item -> 'current_period_start'), paidonce.read_time(n.item -> 'current_period_end')
-    from jsonb_array_elements(v_items) as n (item)
-    where n.item ->> 'id' is not null
-    order by n.item ->> 'id', n.item::pg_catalog.text
+    select
+        replace_subscription_items.subscription_id, n.item_id, n.price_id, n.product_id, n.lookup_key, n.quantity,
+        n.current_period_start, n.current_period_end
+    from paidonce.read_subscription_items(object) as n
     on conflict on constraint subscription_items_pkey do update
     set price_id = excluded.price_id, product_id = excluded.product_id, lookup_key = excluded.lookup_key, quantity = excluded.quantity,
         current_period_start = excluded.current_period_start, current_period_end = excluded.current_period_end
@@ -4155,31 +3812,72 @@ comment on function paidonce.read_account(jsonb) is
 revoke all on function paidonce.read_account(jsonb) from public;
 call paidonce.only_grant('execute', 'function paidonce.read_account(jsonb)', variadic '{}');
 
--- file: functions/read/read_credits.sql
--- Purpose:   read how many credits an object's metadata promises.
--- Arguments: object, a price, plan, product, session or payment intent.
--- Returns:   credits per unit, or null when metadata has no key credits that is a whole number.
+-- file: functions/read/read_checkout_session.sql
+-- Purpose:   read what a checkout session says.
+-- Arguments: object, a checkout session; user_key, the metadata key that names your user.
+-- Returns:   its facts; null what it does not say. user_id is client_reference_id, else the metadata.
 -- Raises:    nothing.
 -- Locks:     nothing.
-create or replace function paidonce.read_credits(object jsonb)
-returns bigint
+create or replace function paidonce.read_checkout_session(
+    object jsonb, user_key text,
+    out customer_id text, out user_id text, out mode text, out status text, out payment_status text, out invoice_id text,
+    out amount_total bigint, out currency text, out credits bigint, out created timestamptz
+)
+returns record
 language plpgsql
 immutable
 security invoker
 set search_path = ''
 as $$
-declare
-    v_credits constant pg_catalog.text := paidonce.read_metadata(object, 'credits');
 begin
-    return case when v_credits ~ '^[0-9]{1,12}$' then v_credits::bigint end;
+    customer_id := case 'string' when jsonb_typeof(object -> 'customer') then nullif(object ->> 'customer', '')
+        when jsonb_typeof(object #> '{customer,id}') then nullif(object #>> '{customer,id}', '') end;
+    user_id := coalesce(nullif(object ->> 'client_reference_id', ''), nullif(btrim(object -> 'metadata' ->> user_key), ''));
+    mode := object ->> 'mode';
+    status := object ->> 'status';
+    payment_status := object ->> 'payment_status';
+    invoice_id := case 'string' when jsonb_typeof(object -> 'invoice') then nullif(object ->> 'invoice', '')
+        when jsonb_typeof(object #> '{invoice,id}') then nullif(object #>> '{invoice,id}', '') end;
+    amount_total := case when jsonb_typeof(object -> 'amount_total') = 'number'
+            and abs((object -> 'amount_total')::numeric) < 9223372036854775808
+        then trunc((object -> 'amount_total')::numeric)::bigint end;
+    currency := object ->> 'currency';
+    credits := case when btrim(object #>> '{metadata,credits}') ~ '^[0-9]{1,12}$' then btrim(object #>> '{metadata,credits}')::bigint end;
+    created := case when jsonb_typeof(object -> 'created') = 'number' and (object -> 'created')::numeric between 0 and 253402300799
+        then to_timestamp((object -> 'created')::double precision) end;
 end
 $$;
 
-comment on function paidonce.read_credits(jsonb) is
-    'Credits named by an object''s metadata key credits; null when there are none.';
+comment on function paidonce.read_checkout_session(jsonb, text) is
+    'What a checkout session says.';
 
-revoke all on function paidonce.read_credits(jsonb) from public;
-call paidonce.only_grant('execute', 'function paidonce.read_credits(jsonb)', variadic '{}');
+revoke all on function paidonce.read_checkout_session(jsonb, text) from public;
+call paidonce.only_grant('execute', 'function paidonce.read_checkout_session(jsonb, text)', variadic '{}');
+
+-- file: functions/read/read_customer.sql
+-- Purpose:   read what a customer says.
+-- Arguments: object, a customer.
+-- Returns:   its facts; null what it does not say.
+-- Raises:    nothing.
+-- Locks:     nothing.
+create or replace function paidonce.read_customer(object jsonb, out email text, out name text)
+returns record
+language plpgsql
+immutable
+security invoker
+set search_path = ''
+as $$
+begin
+    email := object ->> 'email';
+    name := object ->> 'name';
+end
+$$;
+
+comment on function paidonce.read_customer(jsonb) is
+    'What a customer object says.';
+
+revoke all on function paidonce.read_customer(jsonb) from public;
+call paidonce.only_grant('execute', 'function paidonce.read_customer(jsonb)', variadic '{}');
 
 -- file: functions/read/read_customer_id.sql
 -- Purpose:   read which customer an object belongs to.
@@ -4207,6 +3905,77 @@ comment on function paidonce.read_customer_id(jsonb) is
 
 revoke all on function paidonce.read_customer_id(jsonb) from public;
 call paidonce.only_grant('execute', 'function paidonce.read_customer_id(jsonb)', variadic '{}');
+
+-- file: functions/read/read_dispute.sql
+-- Purpose:   read what a dispute says.
+-- Arguments: object, a dispute of any API version.
+-- Returns:   its facts; null what it does not say. payment_ids: charge_id and payment_intent_id, as far as they are named.
+-- Raises:    nothing.
+-- Locks:     nothing.
+create or replace function paidonce.read_dispute(
+    object jsonb,
+    out charge_id text, out payment_intent_id text, out amount bigint, out currency text, out status text, out created timestamptz,
+    out reason text, out payment_ids text[]
+)
+returns record
+language plpgsql
+immutable
+security invoker
+set search_path = ''
+as $$
+begin
+    charge_id := case 'string' when jsonb_typeof(object -> 'charge') then nullif(object ->> 'charge', '')
+        when jsonb_typeof(object #> '{charge,id}') then nullif(object #>> '{charge,id}', '') end;
+    payment_intent_id := case 'string' when jsonb_typeof(object -> 'payment_intent') then nullif(object ->> 'payment_intent', '')
+        when jsonb_typeof(object #> '{payment_intent,id}') then nullif(object #>> '{payment_intent,id}', '') end;
+    amount := case when jsonb_typeof(object -> 'amount') = 'number' and abs((object -> 'amount')::numeric) < 9223372036854775808
+        then trunc((object -> 'amount')::numeric)::bigint end;
+    currency := object ->> 'currency';
+    status := object ->> 'status';
+    created := case when jsonb_typeof(object -> 'created') = 'number' and (object -> 'created')::numeric between 0 and 253402300799
+        then to_timestamp((object -> 'created')::double precision) end;
+    reason := object ->> 'reason';
+    payment_ids := array_remove(array[charge_id, payment_intent_id], null);
+end
+$$;
+
+comment on function paidonce.read_dispute(jsonb) is
+    'What a dispute says.';
+
+revoke all on function paidonce.read_dispute(jsonb) from public;
+call paidonce.only_grant('execute', 'function paidonce.read_dispute(jsonb)', variadic '{}');
+
+-- file: functions/read/read_entitlement_summary.sql
+-- Purpose:   read what Stripe says a customer is entitled to.
+-- Arguments: object, an active entitlement summary.
+-- Returns:   lookup keys in order, each once; complete: false where the list goes on beyond what the object carries.
+-- Raises:    nothing.
+-- Locks:     nothing.
+create or replace function paidonce.read_entitlement_summary(object jsonb, out features text[], out complete boolean)
+returns record
+language plpgsql
+immutable
+security invoker
+set search_path = ''
+as $$
+begin
+    features := array(
+        select distinct e.entitlement ->> 'lookup_key'
+        from jsonb_array_elements(
+            case jsonb_typeof(object #> '{entitlements,data}') when 'array' then object #> '{entitlements,data}' else '[]' end
+        ) as e (entitlement)
+        where e.entitlement ->> 'lookup_key' <> ''
+        order by 1
+    );
+    complete := object #> '{entitlements,has_more}' is distinct from 'true';
+end
+$$;
+
+comment on function paidonce.read_entitlement_summary(jsonb) is
+    'What an active entitlement summary says.';
+
+revoke all on function paidonce.read_entitlement_summary(jsonb) from public;
+call paidonce.only_grant('execute', 'function paidonce.read_entitlement_summary(jsonb)', variadic '{}');
 
 -- file: functions/read/read_event.sql
 -- Purpose:   check that a value is a Stripe event and read what the claim needs of it.
@@ -4291,37 +4060,6 @@ comment on function paidonce.read_event_id(jsonb) is
 revoke all on function paidonce.read_event_id(jsonb) from public;
 call paidonce.only_grant('execute', 'function paidonce.read_event_id(jsonb)', variadic '{}');
 
--- file: functions/read/read_features.sql
--- Purpose:   read which features a product names.
--- Arguments: object, a product: metadata feature, or features separated by commas.
--- Returns:   the names in order, each once; empty when there are none.
--- Raises:    nothing.
--- Locks:     nothing.
-create or replace function paidonce.read_features(object jsonb)
-returns text[]
-language plpgsql
-immutable
-security invoker
-set search_path = ''
-as $$
-begin
-    return array(
-        select distinct btrim(f.name)
-        from regexp_split_to_table(
-            concat_ws(',', paidonce.read_metadata(object, 'feature'), paidonce.read_metadata(object, 'features')), ','
-        ) as f (name)
-        where btrim(f.name) <> ''
-        order by 1
-    );
-end
-$$;
-
-comment on function paidonce.read_features(jsonb) is
-    'Feature names in a product''s metadata: feature, or features separated by commas.';
-
-revoke all on function paidonce.read_features(jsonb) from public;
-call paidonce.only_grant('execute', 'function paidonce.read_features(jsonb)', variadic '{}');
-
 -- file: functions/read/read_flag.sql
 -- Purpose:   read one of Stripe's booleans.
 -- Arguments: value.
@@ -4373,97 +4111,186 @@ comment on function paidonce.read_integer(jsonb) is
 revoke all on function paidonce.read_integer(jsonb) from public;
 call paidonce.only_grant('execute', 'function paidonce.read_integer(jsonb)', variadic '{}');
 
--- file: functions/read/read_invoice_amount_paid.sql
--- Purpose:   read how much of an invoice was paid.
--- Arguments: object, an invoice of any API version. Early versions say only that it is paid and what was due.
--- Returns:   the amount in minor units, or null.
+-- file: functions/read/read_invoice.sql
+-- Purpose:   read what an invoice says.
+-- Arguments: object, an invoice of any API version. Stripe API 2025-03-31 moved the subscription to parent.subscription_details and the payments
+--            to payments.data. Early versions say only that it is paid and what was due.
+-- Returns:   its facts; null what it does not say. payment_ids: of payment intents and charges.
 -- Raises:    nothing.
 -- Locks:     nothing.
-create or replace function paidonce.read_invoice_amount_paid(object jsonb)
-returns bigint
+create or replace function paidonce.read_invoice(
+    object jsonb,
+    out customer_id text, out subscription_id text, out status text, out billing_reason text, out subtotal bigint, out total bigint,
+    out amount_due bigint, out amount_paid bigint, out currency text, out period_start timestamptz, out period_end timestamptz,
+    out created timestamptz, out payment_ids text[]
+)
+returns record
 language plpgsql
 immutable
 security invoker
 set search_path = ''
 as $$
 begin
-    return coalesce(
-        paidonce.read_integer(object -> 'amount_paid'),
-        case when paidonce.read_invoice_status(object) = 'paid' then paidonce.read_integer(object -> 'amount_due') end
-    );
+    customer_id := case 'string' when jsonb_typeof(object -> 'customer') then nullif(object ->> 'customer', '')
+        when jsonb_typeof(object #> '{customer,id}') then nullif(object #>> '{customer,id}', '') end;
+    subscription_id := case 'string' when jsonb_typeof(object -> 'subscription') then nullif(object ->> 'subscription', '')
+        when jsonb_typeof(object #> '{subscription,id}') then nullif(object #>> '{subscription,id}', '') end;
+    if subscription_id is null then
+        subscription_id := paidonce.read_object_id(object #> '{parent,subscription_details,subscription}');
+    end if;
+    status := paidonce.read_invoice_status(object);
+    billing_reason := object ->> 'billing_reason';
+    subtotal := case when jsonb_typeof(object -> 'subtotal') = 'number' and abs((object -> 'subtotal')::numeric) < 9223372036854775808
+        then trunc((object -> 'subtotal')::numeric)::bigint end;
+    total := case when jsonb_typeof(object -> 'total') = 'number' and abs((object -> 'total')::numeric) < 9223372036854775808
+        then trunc((object -> 'total')::numeric)::bigint end;
+    amount_due := case when jsonb_typeof(object -> 'amount_due') = 'number' and abs((object -> 'amount_due')::numeric) < 9223372036854775808
+        then trunc((object -> 'amount_due')::numeric)::bigint end;
+    amount_paid := case when jsonb_typeof(object -> 'amount_paid') = 'number'
+            and abs((object -> 'amount_paid')::numeric) < 9223372036854775808
+        then trunc((object -> 'amount_paid')::numeric)::bigint end;
+    if amount_paid is null and status = 'paid' then
+        amount_paid := amount_due;
+    end if;
+    currency := object ->> 'currency';
+    period_start := case when jsonb_typeof(object -> 'period_start') = 'number'
+            and (object -> 'period_start')::numeric between 0 and 253402300799
+        then to_timestamp((object -> 'period_start')::double precision) end;
+    period_end := case when jsonb_typeof(object -> 'period_end') = 'number' and (object -> 'period_end')::numeric between 0 and 253402300799
+        then to_timestamp((object -> 'period_end')::double precision) end;
+    created := case when jsonb_typeof(object -> 'created') = 'number' and (object -> 'created')::numeric between 0 and 253402300799
+        then to_timestamp((object -> 'created')::double precision) end;
+    if created is null then -- its name before API 2018-11-08
+        created := case when jsonb_typeof(object -> 'date') = 'number' and (object -> 'date')::numeric between 0 and 253402300799
+            then to_timestamp((object -> 'date')::double precision) end;
+    end if;
+    payment_ids := array_remove(array[
+        case 'string' when jsonb_typeof(object -> 'charge') then nullif(object ->> 'charge', '')
+            when jsonb_typeof(object #> '{charge,id}') then nullif(object #>> '{charge,id}', '') end,
+        case 'string' when jsonb_typeof(object -> 'payment_intent') then nullif(object ->> 'payment_intent', '')
+            when jsonb_typeof(object #> '{payment_intent,id}') then nullif(object #>> '{payment_intent,id}', '') end
+    ], null);
+    if jsonb_typeof(object #> '{payments,data}') = 'array' and object #> '{payments,data}' <> '[]' then
+        payment_ids := array(
+            select unnest(payment_ids)
+            union
+            select unnest((paidonce.read_invoice_payment(p.payment)).payment_ids)
+            from jsonb_array_elements(object #> '{payments,data}') as p (payment)
+            order by 1
+        );
+    end if;
 end
 $$;
 
-comment on function paidonce.read_invoice_amount_paid(jsonb) is
-    'Amount paid of an invoice in minor units; what was due where old API versions only say that it is paid.';
+comment on function paidonce.read_invoice(jsonb) is
+    'What an invoice of any API version says.';
 
-revoke all on function paidonce.read_invoice_amount_paid(jsonb) from public;
-call paidonce.only_grant('execute', 'function paidonce.read_invoice_amount_paid(jsonb)', variadic '{}');
+revoke all on function paidonce.read_invoice(jsonb) from public;
+call paidonce.only_grant('execute', 'function paidonce.read_invoice(jsonb)', variadic '{}');
 
--- file: functions/read/read_invoice_payment_ids.sql
--- Purpose:   read which payments an invoice names.
--- Arguments: object, an invoice of any API version: payment_intent and charge until 2025-03-31, payments.data since.
--- Returns:   ids of payment intents and charges, sorted; empty when it names none.
+-- file: functions/read/read_invoice_lines.sql
+-- Purpose:   read what an invoice bills.
+-- Arguments: object, an invoice of any API version. Until 2025-03-31 a line had its price (earlier: plan), proration and subscription itself, since
+--            then in pricing.price_details and parent.*_details; early lines had the id of their subscription.
+-- Returns:   one row per line, as far as it has an id, each id once. stated_credits and price_stated: where the line carries the whole price.
 -- Raises:    nothing.
 -- Locks:     nothing.
-create or replace function paidonce.read_invoice_payment_ids(object jsonb)
-returns text[]
+create or replace function paidonce.read_invoice_lines(object jsonb)
+returns table (
+    line_id text, price_id text, product_id text, subscription_id text, amount bigint, quantity bigint, proration boolean,
+    stated_credits bigint, price_stated boolean, period_start timestamptz, period_end timestamptz
+)
 language plpgsql
 immutable
 security invoker
 set search_path = ''
 as $$
 begin
-    return array(
-        select distinct r.id
-        from (
-            select paidonce.read_object_id(object -> 'payment_intent')
-            union all
-            select paidonce.read_object_id(object -> 'charge')
-            union all
-            select unnest(paidonce.read_invoice_payment_link(p.payment))
-            from jsonb_array_elements(
-                case jsonb_typeof(object #> '{payments,data}') when 'array' then object #> '{payments,data}' else '[]' end
-            ) as p (payment)
-        ) as r (id)
-        where r.id is not null
-        order by 1
-    );
+    return query
+    select distinct on (1)
+        n.line ->> 'id',
+        coalesce(
+            paidonce.read_object_id(n.line #> '{pricing,price_details,price}'),
+            paidonce.read_object_id(n.line -> 'price'),
+            paidonce.read_object_id(n.line -> 'plan')
+        ),
+        coalesce(
+            paidonce.read_object_id(n.line #> '{pricing,price_details,product}'),
+            paidonce.read_object_id(n.line #> '{price,product}'),
+            paidonce.read_object_id(n.line #> '{plan,product}')
+        ),
+        coalesce(
+            paidonce.read_object_id(n.line -> 'subscription'),
+            paidonce.read_object_id(n.line #> '{parent,subscription_item_details,subscription}'),
+            paidonce.read_object_id(n.line #> '{parent,invoice_item_details,subscription}'),
+            case when n.line ->> 'id' like 'sub\_%' then n.line ->> 'id' end
+        ),
+        case when jsonb_typeof(n.line -> 'amount') = 'number' and abs((n.line -> 'amount')::numeric) < 9223372036854775808
+            then trunc((n.line -> 'amount')::numeric)::bigint end,
+        case when jsonb_typeof(n.line -> 'quantity') = 'number' and abs((n.line -> 'quantity')::numeric) < 9223372036854775808
+            then trunc((n.line -> 'quantity')::numeric)::bigint end,
+        case 'boolean'
+            when jsonb_typeof(n.line -> 'proration') then n.line -> 'proration'
+            when jsonb_typeof(n.line #> '{parent,subscription_item_details,proration}') then
+                n.line #> '{parent,subscription_item_details,proration}'
+            when jsonb_typeof(n.line #> '{parent,invoice_item_details,proration}') then
+                n.line #> '{parent,invoice_item_details,proration}'
+            else 'false'
+        end = 'true',
+        case when btrim(w.price #>> '{metadata,credits}') ~ '^[0-9]{1,12}$' then btrim(w.price #>> '{metadata,credits}')::bigint end,
+        w.price is not null,
+        case when jsonb_typeof(n.line #> '{period,start}') = 'number' and (n.line #> '{period,start}')::numeric between 0 and 253402300799
+            then to_timestamp((n.line #> '{period,start}')::double precision) end,
+        case when jsonb_typeof(n.line #> '{period,end}') = 'number' and (n.line #> '{period,end}')::numeric between 0 and 253402300799
+            then to_timestamp((n.line #> '{period,end}')::double precision) end
+    from jsonb_array_elements(case jsonb_typeof(object #> '{lines,data}') when 'array' then object #> '{lines,data}' else '[]' end) as n (line)
+    cross join lateral (
+        select case 'object'
+            when jsonb_typeof(n.line #> '{pricing,price_details,price}') then n.line #> '{pricing,price_details,price}'
+            when jsonb_typeof(n.line -> 'price') then n.line -> 'price'
+            when jsonb_typeof(n.line -> 'plan') then n.line -> 'plan'
+        end as price
+    ) as w
+    where n.line ->> 'id' is not null
+    order by 1, n.line::pg_catalog.text;
 end
 $$;
 
-comment on function paidonce.read_invoice_payment_ids(jsonb) is
-    'Payment intents and charges that an invoice names, from any of their places.';
+comment on function paidonce.read_invoice_lines(jsonb) is
+    'The lines of an invoice of any API version.';
 
-revoke all on function paidonce.read_invoice_payment_ids(jsonb) from public;
-call paidonce.only_grant('execute', 'function paidonce.read_invoice_payment_ids(jsonb)', variadic '{}');
+revoke all on function paidonce.read_invoice_lines(jsonb) from public;
+call paidonce.only_grant('execute', 'function paidonce.read_invoice_lines(jsonb)', variadic '{}');
 
--- file: functions/read/read_invoice_payment_link.sql
+-- file: functions/read/read_invoice_payment.sql
 -- Purpose:   read which payment an invoice payment stands for.
 -- Arguments: object, an invoice_payment (API 2025-03-31 and later).
--- Returns:   ids of its payment intent and charge, as far as they are named.
+-- Returns:   its facts; payment_ids are those of its payment intent and charge, as far as they are named.
 -- Raises:    nothing.
 -- Locks:     nothing.
-create or replace function paidonce.read_invoice_payment_link(object jsonb)
-returns text[]
+create or replace function paidonce.read_invoice_payment(object jsonb, out invoice_id text, out status text, out payment_ids text[])
+returns record
 language plpgsql
 immutable
 security invoker
 set search_path = ''
 as $$
 begin
-    return array_remove(array[
+    invoice_id := case 'string' when jsonb_typeof(object -> 'invoice') then nullif(object ->> 'invoice', '')
+        when jsonb_typeof(object #> '{invoice,id}') then nullif(object #>> '{invoice,id}', '') end;
+    status := object ->> 'status';
+    payment_ids := array_remove(array[
         paidonce.read_object_id(object #> '{payment,payment_intent}'),
         paidonce.read_object_id(object #> '{payment,charge}')
     ], null);
 end
 $$;
 
-comment on function paidonce.read_invoice_payment_link(jsonb) is
-    'Payment intent and charge that an invoice payment stands for.';
+comment on function paidonce.read_invoice_payment(jsonb) is
+    'What an invoice payment says: which payment stands for which invoice.';
 
-revoke all on function paidonce.read_invoice_payment_link(jsonb) from public;
-call paidonce.only_grant('execute', 'function paidonce.read_invoice_payment_link(jsonb)', variadic '{}');
+revoke all on function paidonce.read_invoice_payment(jsonb) from public;
+call paidonce.only_grant('execute', 'function paidonce.read_invoice_payment(jsonb)', variadic '{}');
 
 -- file: functions/read/read_invoice_status.sql
 -- Purpose:   read the state of an invoice.
@@ -4499,84 +4326,6 @@ comment on function paidonce.read_invoice_status(jsonb) is
 revoke all on function paidonce.read_invoice_status(jsonb) from public;
 call paidonce.only_grant('execute', 'function paidonce.read_invoice_status(jsonb)', variadic '{}');
 
--- file: functions/read/read_invoice_subscription_id.sql
--- Purpose:   read which subscription an invoice bills.
--- Arguments: object, an invoice of any API version. Stripe API 2025-03-31 moved it to parent.subscription_details.
--- Returns:   the subscription id, or null for a one-off invoice.
--- Raises:    nothing.
--- Locks:     nothing.
-create or replace function paidonce.read_invoice_subscription_id(object jsonb)
-returns text
-language plpgsql
-immutable
-security invoker
-set search_path = ''
-as $$
-begin
-    return coalesce(
-        paidonce.read_object_id(object -> 'subscription'),
-        paidonce.read_object_id(object #> '{parent,subscription_details,subscription}')
-    );
-end
-$$;
-
-comment on function paidonce.read_invoice_subscription_id(jsonb) is
-    'Subscription of an invoice, from either of its places; null for a one-off invoice.';
-
-revoke all on function paidonce.read_invoice_subscription_id(jsonb) from public;
-call paidonce.only_grant('execute', 'function paidonce.read_invoice_subscription_id(jsonb)', variadic '{}');
-
--- file: functions/read/read_item_price_id.sql
--- Purpose:   read the price of a subscription item.
--- Arguments: object, a subscription item of any API version.
--- Returns:   the price or plan id, or null.
--- Raises:    nothing.
--- Locks:     nothing.
-create or replace function paidonce.read_item_price_id(object jsonb)
-returns text
-language plpgsql
-immutable
-security invoker
-set search_path = ''
-as $$
-begin
-    return coalesce(paidonce.read_object_id(object -> 'price'), paidonce.read_object_id(object -> 'plan'));
-end
-$$;
-
-comment on function paidonce.read_item_price_id(jsonb) is
-    'Price of a subscription item, given by id or expanded; its plan in old API versions.';
-
-revoke all on function paidonce.read_item_price_id(jsonb) from public;
-call paidonce.only_grant('execute', 'function paidonce.read_item_price_id(jsonb)', variadic '{}');
-
--- file: functions/read/read_item_product_id.sql
--- Purpose:   read the product of a subscription item.
--- Arguments: object, a subscription item of any API version.
--- Returns:   the product id, or null where the price is not expanded.
--- Raises:    nothing.
--- Locks:     nothing.
-create or replace function paidonce.read_item_product_id(object jsonb)
-returns text
-language plpgsql
-immutable
-security invoker
-set search_path = ''
-as $$
-begin
-    return coalesce(
-        paidonce.read_object_id(object #> '{price,product}'),
-        paidonce.read_object_id(object #> '{plan,product}')
-    );
-end
-$$;
-
-comment on function paidonce.read_item_product_id(jsonb) is
-    'Product of a subscription item''s price or plan, given by id or expanded.';
-
-revoke all on function paidonce.read_item_product_id(jsonb) from public;
-call paidonce.only_grant('execute', 'function paidonce.read_item_product_id(jsonb)', variadic '{}');
-
 -- file: functions/read/read_line_goods.sql
 -- Purpose:   read which prices and products the lines of an invoice are about.
 -- Arguments: object, an invoice of any API version; anything else names none.
@@ -4611,172 +4360,6 @@ comment on function paidonce.read_line_goods(jsonb) is
 
 revoke all on function paidonce.read_line_goods(jsonb) from public;
 call paidonce.only_grant('execute', 'function paidonce.read_line_goods(jsonb)', variadic '{}');
-
--- file: functions/read/read_line_price.sql
--- Purpose:   read the whole price that an invoice line carries.
--- Arguments: object, an invoice line; expanded until 2025-03-31, since then only where it was asked for.
--- Returns:   the price or plan object, or null where the line only has its id.
--- Raises:    nothing.
--- Locks:     nothing.
-create or replace function paidonce.read_line_price(object jsonb)
-returns jsonb
-language plpgsql
-immutable
-security invoker
-set search_path = ''
-as $$
-begin
-    return case 'object'
-        when jsonb_typeof(object #> '{pricing,price_details,price}') then object #> '{pricing,price_details,price}'
-        when jsonb_typeof(object -> 'price') then object -> 'price'
-        when jsonb_typeof(object -> 'plan') then object -> 'plan'
-    end;
-end
-$$;
-
-comment on function paidonce.read_line_price(jsonb) is
-    'The whole price that an invoice line carries; null where it only has the id.';
-
-revoke all on function paidonce.read_line_price(jsonb) from public;
-call paidonce.only_grant('execute', 'function paidonce.read_line_price(jsonb)', variadic '{}');
-
--- file: functions/read/read_line_price_id.sql
--- Purpose:   read the price of an invoice line.
--- Arguments: object, an invoice line of any API version: price or plan until 2025-03-31, pricing.price_details.price since.
--- Returns:   the price or plan id, or null.
--- Raises:    nothing.
--- Locks:     nothing.
-create or replace function paidonce.read_line_price_id(object jsonb)
-returns text
-language plpgsql
-immutable
-security invoker
-set search_path = ''
-as $$
-begin
-    return coalesce(
-        paidonce.read_object_id(object #> '{pricing,price_details,price}'),
-        paidonce.read_object_id(object -> 'price'),
-        paidonce.read_object_id(object -> 'plan')
-    );
-end
-$$;
-
-comment on function paidonce.read_line_price_id(jsonb) is
-    'Price of an invoice line, from any of its places.';
-
-revoke all on function paidonce.read_line_price_id(jsonb) from public;
-call paidonce.only_grant('execute', 'function paidonce.read_line_price_id(jsonb)', variadic '{}');
-
--- file: functions/read/read_line_product_id.sql
--- Purpose:   read the product of an invoice line.
--- Arguments: object, an invoice line of any API version.
--- Returns:   the product id, or null.
--- Raises:    nothing.
--- Locks:     nothing.
-create or replace function paidonce.read_line_product_id(object jsonb)
-returns text
-language plpgsql
-immutable
-security invoker
-set search_path = ''
-as $$
-begin
-    return coalesce(
-        paidonce.read_object_id(object #> '{pricing,price_details,product}'),
-        paidonce.read_object_id(object #> '{price,product}'),
-        paidonce.read_object_id(object #> '{plan,product}')
-    );
-end
-$$;
-
-comment on function paidonce.read_line_product_id(jsonb) is
-    'Product of an invoice line, from any of its places.';
-
-revoke all on function paidonce.read_line_product_id(jsonb) from public;
-call paidonce.only_grant('execute', 'function paidonce.read_line_product_id(jsonb)', variadic '{}');
-
--- file: functions/read/read_line_proration.sql
--- Purpose:   read whether an invoice line settles a change within a period.
--- Arguments: object, an invoice line of any API version: proration until 2025-03-31, parent.*_details.proration since.
--- Returns:   true or false.
--- Raises:    nothing.
--- Locks:     nothing.
-create or replace function paidonce.read_line_proration(object jsonb)
-returns boolean
-language plpgsql
-immutable
-security invoker
-set search_path = ''
-as $$
-begin
-    return coalesce(
-        paidonce.read_flag(object -> 'proration'),
-        paidonce.read_flag(object #> '{parent,subscription_item_details,proration}'),
-        paidonce.read_flag(object #> '{parent,invoice_item_details,proration}'),
-        false
-    );
-end
-$$;
-
-comment on function paidonce.read_line_proration(jsonb) is
-    'Whether an invoice line is prorated, from any of its places.';
-
-revoke all on function paidonce.read_line_proration(jsonb) from public;
-call paidonce.only_grant('execute', 'function paidonce.read_line_proration(jsonb)', variadic '{}');
-
--- file: functions/read/read_line_subscription_id.sql
--- Purpose:   read which subscription an invoice line bills.
--- Arguments: object, an invoice line of any API version: subscription until 2025-03-31, parent.*_details.subscription since.
--- Returns:   the subscription id, or null.
--- Raises:    nothing.
--- Locks:     nothing.
-create or replace function paidonce.read_line_subscription_id(object jsonb)
-returns text
-language plpgsql
-immutable
-security invoker
-set search_path = ''
-as $$
-begin
-    return coalesce(
-        paidonce.read_object_id(object -> 'subscription'),
-        paidonce.read_object_id(object #> '{parent,subscription_item_details,subscription}'),
-        paidonce.read_object_id(object #> '{parent,invoice_item_details,subscription}'),
-        case when object ->> 'id' like 'sub\_%' then object ->> 'id' end -- early lines had the id of their subscription
-    );
-end
-$$;
-
-comment on function paidonce.read_line_subscription_id(jsonb) is
-    'Subscription of an invoice line, from any of its places.';
-
-revoke all on function paidonce.read_line_subscription_id(jsonb) from public;
-call paidonce.only_grant('execute', 'function paidonce.read_line_subscription_id(jsonb)', variadic '{}');
-
--- file: functions/read/read_lookup_key.sql
--- Purpose:   read the lookup key of a subscription item's price.
--- Arguments: object, a subscription item; only an expanded price has one (API 2020-08-27 and later).
--- Returns:   the lookup key, or null.
--- Raises:    nothing.
--- Locks:     nothing.
-create or replace function paidonce.read_lookup_key(object jsonb)
-returns text
-language plpgsql
-immutable
-security invoker
-set search_path = ''
-as $$
-begin
-    return nullif(object #>> '{price,lookup_key}', '');
-end
-$$;
-
-comment on function paidonce.read_lookup_key(jsonb) is
-    'Lookup key of a subscription item''s price; null when there is none.';
-
-revoke all on function paidonce.read_lookup_key(jsonb) from public;
-call paidonce.only_grant('execute', 'function paidonce.read_lookup_key(jsonb)', variadic '{}');
 
 -- file: functions/read/read_metadata.sql
 -- Purpose:   read one metadata value.
@@ -4909,57 +4492,62 @@ comment on function paidonce.read_object_id(jsonb) is
 revoke all on function paidonce.read_object_id(jsonb) from public;
 call paidonce.only_grant('execute', 'function paidonce.read_object_id(jsonb)', variadic '{}');
 
--- file: functions/read/read_pause_behavior.sql
--- Purpose:   read how collection is paused.
--- Arguments: object, a subscription. Pausing collection leaves the status as it was.
--- Returns:   void, keep_as_draft, mark_uncollectible, or null.
+-- file: functions/read/read_payment.sql
+-- Purpose:   read what a payment says.
+-- Arguments: object, a payment intent or charge of any API version; user_key, the metadata key that names your user. Since API 2025-03-31 it no
+--            longer names its invoice. A charge before 2020-08-27 brought in its amount, once captured.
+-- Returns:   its facts; null what it does not say. payment_ids: see paidonce.read_payment_ids.
 -- Raises:    nothing.
 -- Locks:     nothing.
-create or replace function paidonce.read_pause_behavior(object jsonb)
-returns text
+create or replace function paidonce.read_payment(
+    object jsonb, user_key text,
+    out kind text, out customer_id text, out invoice_id text, out status text, out amount bigint, out amount_paid bigint,
+    out amount_refunded bigint, out currency text, out user_id text, out credits bigint, out created timestamptz,
+    out payment_ids text[]
+)
+returns record
 language plpgsql
 immutable
 security invoker
 set search_path = ''
 as $$
 begin
-    return object #>> '{pause_collection,behavior}';
+    kind := case object ->> 'object' when 'charge' then 'charge' else 'payment_intent' end;
+    customer_id := case 'string' when jsonb_typeof(object -> 'customer') then nullif(object ->> 'customer', '')
+        when jsonb_typeof(object #> '{customer,id}') then nullif(object #>> '{customer,id}', '') end;
+    invoice_id := case 'string' when jsonb_typeof(object -> 'invoice') then nullif(object ->> 'invoice', '')
+        when jsonb_typeof(object #> '{invoice,id}') then nullif(object #>> '{invoice,id}', '') end;
+    status := object ->> 'status';
+    amount := case when jsonb_typeof(object -> 'amount') = 'number' and abs((object -> 'amount')::numeric) < 9223372036854775808
+        then trunc((object -> 'amount')::numeric)::bigint end;
+    amount_paid := case when jsonb_typeof(object -> 'amount_received') = 'number'
+            and abs((object -> 'amount_received')::numeric) < 9223372036854775808
+        then trunc((object -> 'amount_received')::numeric)::bigint end;
+    if amount_paid is null then
+        amount_paid := case when jsonb_typeof(object -> 'amount_captured') = 'number'
+                and abs((object -> 'amount_captured')::numeric) < 9223372036854775808
+            then trunc((object -> 'amount_captured')::numeric)::bigint end;
+    end if;
+    if amount_paid is null and object -> 'captured' = 'true' then
+        amount_paid := amount;
+    end if;
+    amount_refunded := case when jsonb_typeof(object -> 'amount_refunded') = 'number'
+            and abs((object -> 'amount_refunded')::numeric) < 9223372036854775808
+        then trunc((object -> 'amount_refunded')::numeric)::bigint end;
+    currency := object ->> 'currency';
+    user_id := nullif(btrim(object -> 'metadata' ->> user_key), '');
+    credits := case when btrim(object #>> '{metadata,credits}') ~ '^[0-9]{1,12}$' then btrim(object #>> '{metadata,credits}')::bigint end;
+    created := case when jsonb_typeof(object -> 'created') = 'number' and (object -> 'created')::numeric between 0 and 253402300799
+        then to_timestamp((object -> 'created')::double precision) end;
+    payment_ids := paidonce.read_payment_ids(object);
 end
 $$;
 
-comment on function paidonce.read_pause_behavior(jsonb) is
-    'pause_collection.behavior of a subscription; null when collection is not paused.';
+comment on function paidonce.read_payment(jsonb, text) is
+    'What a payment intent or charge of any API version says.';
 
-revoke all on function paidonce.read_pause_behavior(jsonb) from public;
-call paidonce.only_grant('execute', 'function paidonce.read_pause_behavior(jsonb)', variadic '{}');
-
--- file: functions/read/read_payment_amount.sql
--- Purpose:   read how much a payment brought in.
--- Arguments: object, a payment intent or charge of any API version.
--- Returns:   amount received or captured in minor units; of a charge before 2020-08-27 its amount, once captured; null when nothing says it.
--- Raises:    nothing.
--- Locks:     nothing.
-create or replace function paidonce.read_payment_amount(object jsonb)
-returns bigint
-language plpgsql
-immutable
-security invoker
-set search_path = ''
-as $$
-begin
-    return coalesce(
-        paidonce.read_integer(object -> 'amount_received'),
-        paidonce.read_integer(object -> 'amount_captured'),
-        case when paidonce.read_flag(object -> 'captured') then paidonce.read_integer(object -> 'amount') end
-    );
-end
-$$;
-
-comment on function paidonce.read_payment_amount(jsonb) is
-    'Amount that a payment intent or charge brought in, in minor units.';
-
-revoke all on function paidonce.read_payment_amount(jsonb) from public;
-call paidonce.only_grant('execute', 'function paidonce.read_payment_amount(jsonb)', variadic '{}');
+revoke all on function paidonce.read_payment(jsonb, text) from public;
+call paidonce.only_grant('execute', 'function paidonce.read_payment(jsonb, text)', variadic '{}');
 
 -- file: functions/read/read_payment_ids.sql
 -- Purpose:   read which payment intent and charges a payment names.
@@ -5004,100 +4592,17 @@ comment on function paidonce.read_payment_ids(jsonb) is
 revoke all on function paidonce.read_payment_ids(jsonb) from public;
 call paidonce.only_grant('execute', 'function paidonce.read_payment_ids(jsonb)', variadic '{}');
 
--- file: functions/read/read_payment_invoice_id.sql
--- Purpose:   read which invoice a payment belongs to.
--- Arguments: object, a payment intent or charge; since API 2025-03-31 it no longer says.
--- Returns:   the invoice id, or null.
+-- file: functions/read/read_price.sql
+-- Purpose:   read what a price says.
+-- Arguments: object, a price, or a plan of an old API version (its amount and interval stood elsewhere).
+-- Returns:   its facts; null what it does not say.
 -- Raises:    nothing.
 -- Locks:     nothing.
-create or replace function paidonce.read_payment_invoice_id(object jsonb)
-returns text
-language plpgsql
-immutable
-security invoker
-set search_path = ''
-as $$
-begin
-    return paidonce.read_object_id(object -> 'invoice');
-end
-$$;
-
-comment on function paidonce.read_payment_invoice_id(jsonb) is
-    'Invoice of a payment intent or charge, where its API version says it.';
-
-revoke all on function paidonce.read_payment_invoice_id(jsonb) from public;
-call paidonce.only_grant('execute', 'function paidonce.read_payment_invoice_id(jsonb)', variadic '{}');
-
--- file: functions/read/read_subscription_cancel_at.sql
--- Purpose:   read when a subscription is going to end.
--- Arguments: object, a subscription of any API version. With flexible billing (API 2025-06-30) the portal sets cancel_at and leaves the flag false.
--- Returns:   the scheduled end (UTC), or null.
--- Raises:    nothing.
--- Locks:     nothing.
-create or replace function paidonce.read_subscription_cancel_at(object jsonb)
-returns timestamptz
-language plpgsql
-immutable
-security invoker
-set search_path = ''
-as $$
-begin
-    return coalesce(
-        paidonce.read_time(object -> 'cancel_at'),
-        case when paidonce.read_flag(object -> 'cancel_at_period_end') then
-            (select p.period_end from paidonce.read_subscription_period(object) as p)
-        end
-    );
-end
-$$;
-
-comment on function paidonce.read_subscription_cancel_at(jsonb) is
-    'Scheduled end of a subscription, from cancel_at or cancel_at_period_end; null when none is scheduled.';
-
-revoke all on function paidonce.read_subscription_cancel_at(jsonb) from public;
-call paidonce.only_grant('execute', 'function paidonce.read_subscription_cancel_at(jsonb)', variadic '{}');
-
--- file: functions/read/read_subscription_items.sql
--- Purpose:   read what a subscription is for.
--- Arguments: object, a subscription of any API version. Before items there was one plan and one quantity.
--- Returns:   a JSON array of items, empty when there are none.
--- Raises:    nothing.
--- Locks:     nothing.
-create or replace function paidonce.read_subscription_items(object jsonb)
-returns jsonb
-language plpgsql
-immutable
-security invoker
-set search_path = ''
-as $$
-begin
-    return case
-        when jsonb_typeof(object #> '{items,data}') = 'array' and object #> '{items,data}' <> '[]' then
-            object #> '{items,data}'
-        when jsonb_typeof(object -> 'plan') = 'object' then
-            jsonb_build_array(jsonb_build_object(
-                'id', (object ->> 'id') || ':plan',
-                'plan', object -> 'plan',
-                'quantity', object -> 'quantity'
-            ))
-        else '[]'
-    end;
-end
-$$;
-
-comment on function paidonce.read_subscription_items(jsonb) is
-    'The items of a subscription as a JSON array; one made of its plan where old API versions state no items.';
-
-revoke all on function paidonce.read_subscription_items(jsonb) from public;
-call paidonce.only_grant('execute', 'function paidonce.read_subscription_items(jsonb)', variadic '{}');
-
--- file: functions/read/read_subscription_period.sql
--- Purpose:   read the current period of a subscription.
--- Arguments: object, a subscription of any API version. Stripe API 2025-03-31 moved the period to the items.
--- Returns:   period_start and period_end (UTC), both null when none is stated.
--- Raises:    nothing.
--- Locks:     nothing.
-create or replace function paidonce.read_subscription_period(object jsonb, out period_start timestamptz, out period_end timestamptz)
+create or replace function paidonce.read_price(
+    object jsonb,
+    out active boolean, out product_id text, out lookup_key text, out unit_amount bigint, out currency text,
+    out recurring_interval text, out credits bigint
+)
 returns record
 language plpgsql
 immutable
@@ -5105,27 +4610,221 @@ security invoker
 set search_path = ''
 as $$
 begin
-    if jsonb_typeof(object -> 'current_period_end') = 'number' then
-        period_start := paidonce.read_time(object -> 'current_period_start');
-        period_end := paidonce.read_time(object -> 'current_period_end');
-        return;
+    active := object -> 'active' is distinct from 'false';
+    product_id := case 'string' when jsonb_typeof(object -> 'product') then nullif(object ->> 'product', '')
+        when jsonb_typeof(object #> '{product,id}') then nullif(object #>> '{product,id}', '') end;
+    lookup_key := nullif(object ->> 'lookup_key', '');
+    unit_amount := case when jsonb_typeof(object -> 'unit_amount') = 'number'
+            and abs((object -> 'unit_amount')::numeric) < 9223372036854775808
+        then trunc((object -> 'unit_amount')::numeric)::bigint end;
+    if unit_amount is null then
+        unit_amount := case when jsonb_typeof(object -> 'amount') = 'number' and abs((object -> 'amount')::numeric) < 9223372036854775808
+            then trunc((object -> 'amount')::numeric)::bigint end;
     end if;
-
-    -- Items may have periods of their own; the one that ends first is the next moment anything happens.
-    select paidonce.read_time(i.item -> 'current_period_start'), paidonce.read_time(i.item -> 'current_period_end')
-    into period_start, period_end
-    from jsonb_array_elements(paidonce.read_subscription_items(object)) as i (item)
-    where jsonb_typeof(i.item -> 'current_period_end') = 'number'
-    order by 2, 1
-    limit 1;
+    currency := object ->> 'currency';
+    recurring_interval := coalesce(object #>> '{recurring,interval}', object ->> 'interval');
+    credits := case when btrim(object #>> '{metadata,credits}') ~ '^[0-9]{1,12}$' then btrim(object #>> '{metadata,credits}')::bigint end;
 end
 $$;
 
-comment on function paidonce.read_subscription_period(jsonb) is
-    'The current period of a subscription: its own before API 2025-03-31, that of the item which ends first since then.';
+comment on function paidonce.read_price(jsonb) is
+    'What a price, or a plan of an old API version, says.';
 
-revoke all on function paidonce.read_subscription_period(jsonb) from public;
-call paidonce.only_grant('execute', 'function paidonce.read_subscription_period(jsonb)', variadic '{}');
+revoke all on function paidonce.read_price(jsonb) from public;
+call paidonce.only_grant('execute', 'function paidonce.read_price(jsonb)', variadic '{}');
+
+-- file: functions/read/read_product.sql
+-- Purpose:   read what a product says.
+-- Arguments: object, a product.
+-- Returns:   its facts; null what it does not say. features: the names in metadata feature, or features separated by commas, in order, each once.
+-- Raises:    nothing.
+-- Locks:     nothing.
+create or replace function paidonce.read_product(object jsonb, out active boolean, out name text, out features text[], out credits bigint)
+returns record
+language plpgsql
+immutable
+security invoker
+set search_path = ''
+as $$
+begin
+    active := object -> 'active' is distinct from 'false';
+    name := object ->> 'name';
+    features := array(
+        select distinct btrim(f.name)
+        from regexp_split_to_table(concat_ws(',', object #>> '{metadata,feature}', object #>> '{metadata,features}'), ',') as f (name)
+        where btrim(f.name) <> ''
+        order by 1
+    );
+    credits := case when btrim(object #>> '{metadata,credits}') ~ '^[0-9]{1,12}$' then btrim(object #>> '{metadata,credits}')::bigint end;
+end
+$$;
+
+comment on function paidonce.read_product(jsonb) is
+    'What a product says, and what its metadata names.';
+
+revoke all on function paidonce.read_product(jsonb) from public;
+call paidonce.only_grant('execute', 'function paidonce.read_product(jsonb)', variadic '{}');
+
+-- file: functions/read/read_refund.sql
+-- Purpose:   read what a refund says.
+-- Arguments: object, a refund of any API version.
+-- Returns:   its facts; null what it does not say. payment_ids: charge_id and payment_intent_id, as far as they are named.
+-- Raises:    nothing.
+-- Locks:     nothing.
+create or replace function paidonce.read_refund(
+    object jsonb,
+    out charge_id text, out payment_intent_id text, out amount bigint, out currency text, out status text, out created timestamptz,
+    out payment_ids text[]
+)
+returns record
+language plpgsql
+immutable
+security invoker
+set search_path = ''
+as $$
+begin
+    charge_id := case 'string' when jsonb_typeof(object -> 'charge') then nullif(object ->> 'charge', '')
+        when jsonb_typeof(object #> '{charge,id}') then nullif(object #>> '{charge,id}', '') end;
+    payment_intent_id := case 'string' when jsonb_typeof(object -> 'payment_intent') then nullif(object ->> 'payment_intent', '')
+        when jsonb_typeof(object #> '{payment_intent,id}') then nullif(object #>> '{payment_intent,id}', '') end;
+    amount := case when jsonb_typeof(object -> 'amount') = 'number' and abs((object -> 'amount')::numeric) < 9223372036854775808
+        then trunc((object -> 'amount')::numeric)::bigint end;
+    currency := object ->> 'currency';
+    status := object ->> 'status';
+    created := case when jsonb_typeof(object -> 'created') = 'number' and (object -> 'created')::numeric between 0 and 253402300799
+        then to_timestamp((object -> 'created')::double precision) end;
+    payment_ids := array_remove(array[charge_id, payment_intent_id], null);
+end
+$$;
+
+comment on function paidonce.read_refund(jsonb) is
+    'What a refund says.';
+
+revoke all on function paidonce.read_refund(jsonb) from public;
+call paidonce.only_grant('execute', 'function paidonce.read_refund(jsonb)', variadic '{}');
+
+-- file: functions/read/read_subscription.sql
+-- Purpose:   read what a subscription says.
+-- Arguments: object, a subscription of any API version. Stripe API 2025-03-31 moved the period to the items. With flexible billing
+--            (API 2025-06-30) the portal sets cancel_at and leaves the flag false. Pausing collection leaves the status as it was.
+-- Returns:   its facts; null what it does not say. Of periods: its own before API 2025-03-31, that of the item which ends first since then.
+-- Raises:    nothing.
+-- Locks:     nothing.
+create or replace function paidonce.read_subscription(
+    object jsonb,
+    out customer_id text, out status text, out created timestamptz, out current_period_start timestamptz,
+    out current_period_end timestamptz, out trial_end timestamptz, out cancel_at timestamptz, out canceled_at timestamptz,
+    out ended_at timestamptz, out pause_behavior text
+)
+returns record
+language plpgsql
+immutable
+security invoker
+set search_path = ''
+as $$
+begin
+    customer_id := case 'string' when jsonb_typeof(object -> 'customer') then nullif(object ->> 'customer', '')
+        when jsonb_typeof(object #> '{customer,id}') then nullif(object #>> '{customer,id}', '') end;
+    status := coalesce(object ->> 'status', 'unknown');
+    created := case when jsonb_typeof(object -> 'created') = 'number' and (object -> 'created')::numeric between 0 and 253402300799
+        then to_timestamp((object -> 'created')::double precision) end;
+    if jsonb_typeof(object -> 'current_period_end') = 'number' then
+        current_period_start := case when jsonb_typeof(object -> 'current_period_start') = 'number'
+                and (object -> 'current_period_start')::numeric between 0 and 253402300799
+            then to_timestamp((object -> 'current_period_start')::double precision) end;
+        current_period_end := case when jsonb_typeof(object -> 'current_period_end') = 'number'
+                and (object -> 'current_period_end')::numeric between 0 and 253402300799
+            then to_timestamp((object -> 'current_period_end')::double precision) end;
+    else
+        -- Items may have periods of their own; the one that ends first is the next moment anything happens.
+        select
+            case when jsonb_typeof(i.item -> 'current_period_start') = 'number'
+                and (i.item -> 'current_period_start')::numeric between 0
+                and 253402300799
+                then to_timestamp((i.item -> 'current_period_start')::double precision) end,
+            case when jsonb_typeof(i.item -> 'current_period_end') = 'number'
+                and (i.item -> 'current_period_end')::numeric between 0
+                and 253402300799
+                then to_timestamp((i.item -> 'current_period_end')::double precision) end
+        into current_period_start, current_period_end
+        from jsonb_array_elements(
+            case jsonb_typeof(object #> '{items,data}') when 'array' then object #> '{items,data}' else '[]' end
+        ) as i (item)
+        where jsonb_typeof(i.item -> 'current_period_end') = 'number'
+        order by 2, 1
+        limit 1;
+    end if;
+    trial_end := case when jsonb_typeof(object -> 'trial_end') = 'number' and (object -> 'trial_end')::numeric between 0 and 253402300799
+        then to_timestamp((object -> 'trial_end')::double precision) end;
+    cancel_at := case when jsonb_typeof(object -> 'cancel_at') = 'number' and (object -> 'cancel_at')::numeric between 0 and 253402300799
+        then to_timestamp((object -> 'cancel_at')::double precision) end;
+    if cancel_at is null and object -> 'cancel_at_period_end' = 'true' then
+        cancel_at := current_period_end;
+    end if;
+    canceled_at := case when jsonb_typeof(object -> 'canceled_at') = 'number'
+            and (object -> 'canceled_at')::numeric between 0 and 253402300799
+        then to_timestamp((object -> 'canceled_at')::double precision) end;
+    ended_at := case when jsonb_typeof(object -> 'ended_at') = 'number' and (object -> 'ended_at')::numeric between 0 and 253402300799
+        then to_timestamp((object -> 'ended_at')::double precision) end;
+    pause_behavior := object #>> '{pause_collection,behavior}';
+end
+$$;
+
+comment on function paidonce.read_subscription(jsonb) is
+    'What a subscription of any API version says.';
+
+revoke all on function paidonce.read_subscription(jsonb) from public;
+call paidonce.only_grant('execute', 'function paidonce.read_subscription(jsonb)', variadic '{}');
+
+-- file: functions/read/read_subscription_items.sql
+-- Purpose:   read what a subscription is for.
+-- Arguments: object, a subscription of any API version. Before items there was one plan and one quantity. Prices and plans stand there by id or
+--            expanded; only an expanded price has a lookup key (API 2020-08-27 and later).
+-- Returns:   one row per item, as far as it has an id, each id once.
+-- Raises:    nothing.
+-- Locks:     nothing.
+create or replace function paidonce.read_subscription_items(object jsonb)
+returns table (
+    item_id text, price_id text, product_id text, lookup_key text, quantity bigint,
+    current_period_start timestamptz, current_period_end timestamptz
+)
+language plpgsql
+immutable
+security invoker
+set search_path = ''
+as $$
+begin
+    return query
+    select distinct on (1)
+        n.item ->> 'id',
+        coalesce(paidonce.read_object_id(n.item -> 'price'),
+            paidonce.read_object_id(n.item -> 'plan')),
+        coalesce(paidonce.read_object_id(n.item #> '{price,product}'),
+            paidonce.read_object_id(n.item #> '{plan,product}')),
+        nullif(n.item #>> '{price,lookup_key}', ''),
+        case when jsonb_typeof(n.item -> 'quantity') = 'number' and abs((n.item -> 'quantity')::numeric) < 9223372036854775808
+            then trunc((n.item -> 'quantity')::numeric)::bigint end,
+        case when jsonb_typeof(n.item -> 'current_period_start') = 'number' and (n.item -> 'current_period_start')::numeric between 0 and 253402300799
+            then to_timestamp((n.item -> 'current_period_start')::double precision) end,
+        case when jsonb_typeof(n.item -> 'current_period_end') = 'number' and (n.item -> 'current_period_end')::numeric between 0 and 253402300799
+            then to_timestamp((n.item -> 'current_period_end')::double precision) end
+    from jsonb_array_elements(case
+        when jsonb_typeof(object #> '{items,data}') = 'array' and object #> '{items,data}' <> '[]' then object #> '{items,data}'
+        when jsonb_typeof(object -> 'plan') = 'object' then jsonb_build_array(jsonb_build_object(
+            'id', (object ->> 'id') || ':plan', 'plan', object -> 'plan', 'quantity', object -> 'quantity'
+        ))
+        else '[]'
+    end) as n (item)
+    where n.item ->> 'id' is not null
+    order by 1, n.item::pg_catalog.text;
+end
+$$;
+
+comment on function paidonce.read_subscription_items(jsonb) is
+    'The items of a subscription; one made of its plan where old API versions state no items.';
+
+revoke all on function paidonce.read_subscription_items(jsonb) from public;
+call paidonce.only_grant('execute', 'function paidonce.read_subscription_items(jsonb)', variadic '{}');
 
 -- file: functions/read/read_time.sql
 -- Purpose:   read one of Stripe's times.
@@ -5184,7 +4883,7 @@ declare
     v_event   pg_catalog.jsonb;
 begin
     perform paidonce.require_read_committed();
-    if v_id is null or observed_at is null or not isfinite(observed_at) or paidonce.projection_of_object(v_type) is null then
+    if v_id is null or observed_at is null or not isfinite(observed_at) or paidonce.projection_of(null, v_type) is null then
         raise exception 'apply_snapshot needs an object with an id, of a type that is kept, and the time of the answer; got %',
             coalesce(v_type, 'no object') using errcode = 'invalid_parameter_value';
     end if;
@@ -5245,6 +4944,35 @@ comment on function paidonce.generation_of(text, text) is
 revoke all on function paidonce.generation_of(text, text) from public;
 call paidonce.only_grant('execute', 'function paidonce.generation_of(text, text)', 'paidonce_worker');
 
+-- file: functions/snapshot/kept_in.sql
+-- Purpose:   say where a projection keeps its objects: x in the table paidonce.xs, which inherits from paidonce.objects.
+-- Arguments: projection, as paidonce.projection_of names it.
+-- Returns:   relation and key, its primary key; both null when it keeps none.
+-- Raises:    nothing.
+-- Locks:     nothing.
+create or replace function paidonce.kept_in(projection text, out relation regclass, out key name)
+returns record
+language plpgsql
+stable
+security invoker
+set search_path = ''
+as $$
+begin
+    select i.inhrelid, a.attname into relation, key
+    from pg_catalog.pg_inherits as i
+    join pg_catalog.pg_index as x on x.indrelid = i.inhrelid and x.indisprimary
+    join pg_catalog.pg_attribute as a on a.attrelid = x.indrelid and a.attnum = x.indkey[0]
+    where i.inhparent = 'paidonce.objects'::pg_catalog.regclass
+        and i.inhrelid = to_regclass(format('paidonce.%I', regexp_replace(projection || 's', 'ys$', 'ies')));
+end
+$$;
+
+comment on function paidonce.kept_in(text) is
+    'Where a projection keeps its objects: the table of its name in the plural and that table''s primary key.';
+
+revoke all on function paidonce.kept_in(text) from public;
+call paidonce.only_grant('execute', 'function paidonce.kept_in(text)', variadic '{}');
+
 -- file: functions/snapshot/stated.sql
 -- Purpose:   read what is kept of an object, whatever its type.
 -- Arguments: object_type, as Stripe names it; object_id (of an entitlement summary: its customer).
@@ -5258,37 +4986,13 @@ stable
 security invoker
 set search_path = ''
 as $$
+declare
+    v_kept constant pg_catalog.record := paidonce.kept_in(paidonce.projection_of(null, object_type));
 begin
-    return query
-    select o.generation, o.as_of, o.source_event, o.account, o.data from paidonce.customers as o
-    where object_type = 'customer' and o.customer_id = object_id
-    union all
-    select o.generation, o.as_of, o.source_event, o.account, o.data from paidonce.subscriptions as o
-    where object_type = 'subscription' and o.subscription_id = object_id
-    union all
-    select o.generation, o.as_of, o.source_event, o.account, o.data from paidonce.checkout_sessions as o
-    where object_type = 'checkout.session' and o.session_id = object_id
-    union all
-    select o.generation, o.as_of, o.source_event, o.account, o.data from paidonce.invoices as o
-    where object_type = 'invoice' and o.invoice_id = object_id
-    union all
-    select o.generation, o.as_of, o.source_event, o.account, o.data from paidonce.payments as o
-    where object_type in ('payment_intent', 'charge') and o.payment_id = object_id
-    union all
-    select o.generation, o.as_of, o.source_event, o.account, o.data from paidonce.refunds as o
-    where object_type = 'refund' and o.refund_id = object_id
-    union all
-    select o.generation, o.as_of, o.source_event, o.account, o.data from paidonce.disputes as o
-    where object_type = 'dispute' and o.dispute_id = object_id
-    union all
-    select o.generation, o.as_of, o.source_event, o.account, o.data from paidonce.products as o
-    where object_type = 'product' and o.product_id = object_id
-    union all
-    select o.generation, o.as_of, o.source_event, o.account, o.data from paidonce.prices as o
-    where object_type in ('price', 'plan') and o.price_id = object_id
-    union all
-    select o.generation, o.as_of, o.source_event, o.account, o.data from paidonce.entitlement_summaries as o
-    where object_type = 'entitlements.active_entitlement_summary' and o.customer_id = object_id;
+    if v_kept.relation is not null then
+        return query execute format('select o.generation, o.as_of, o.source_event, o.account, o.data from %s as o where o.%I = $1',
+            v_kept.relation, v_kept.key) using object_id;
+    end if;
 end
 $$;
 
@@ -5646,25 +5350,23 @@ from paidonce.events as e
 join paidonce.customers as c on c.customer_id = e.customer_id
 where e.status = 'parked' and e.sqlstate = 'PO404' and c.user_id is not null
 union all
-select 'event_without_effect', e.event_id, format('%s is processed, but subscription %s is not there', e.event_type, e.object_id)
-from paidonce.events as e
-where e.status = 'processed' and e.event_type like 'customer.subscription.%' and e.object_id is not null
-    and not exists (select from paidonce.subscriptions as s where s.subscription_id = e.object_id)
+select 'event_without_effect', e.event_id, format('%s is processed, but %s %s is not there', e.event_type, t.projection, e.object_id)
+from (
+    select d.event_type, p.projection
+    from (select distinct e.event_type from paidonce.events as e) as d
+    cross join lateral (select paidonce.projection_of(d.event_type) as projection) as p
+    cross join lateral paidonce.kept_in(p.projection) as k
+    where k.relation is not null
+) as t
+join paidonce.events as e on e.event_type = t.event_type
+where e.status = 'processed' and e.object_id is not null
+    and not exists (select from paidonce.objects as o where o.data ->> 'id' = e.object_id)
 union all
-select 'event_without_effect', e.event_id, format('%s is processed, but invoice %s is not there', e.event_type, e.object_id)
-from paidonce.events as e
-where e.status = 'processed' and e.event_type = 'invoice.paid' and e.object_id is not null
-    and not exists (select from paidonce.invoices as n where n.invoice_id = e.object_id)
-union all
-select 'effect_without_event', s.subscription_id, format('subscription says it comes from %s, which is not a processed event', s.source_event)
-from paidonce.subscriptions as s
-where s.source_event is not null
-    and not exists (select from paidonce.events as e where e.event_id = s.source_event and e.status = 'processed')
-union all
-select 'effect_without_event', n.invoice_id, format('invoice says it comes from %s, which is not a processed event', n.source_event)
-from paidonce.invoices as n
-where n.source_event is not null
-    and not exists (select from paidonce.events as e where e.event_id = n.source_event and e.status = 'processed')
+select 'effect_without_event', coalesce(o.data ->> 'id', o.data ->> 'customer'),
+    format('its row in %s says it comes from %s, which is not a processed event', o.tableoid::regclass, o.source_event)
+from paidonce.objects as o
+where o.source_event is not null
+    and not exists (select from paidonce.events as e where e.event_id = o.source_event and e.status = 'processed')
 union all
 select 'effect_without_event', 'credit entry ' || c.entry_id, format('it says it comes from %s, which is not a processed event', c.event_id)
 from paidonce.credit_entries as c

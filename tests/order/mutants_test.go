@@ -19,14 +19,17 @@ func replaceID(event string) string {
 
 // mutants break one rule of the order each.
 var mutants = map[string]string{
-	"time": `create or replace function paidonce.newest(event jsonb, old_as_of timestamptz, old_rank bigint, old_final boolean, old_source text, old_rivals text[],
-		out winner jsonb, out as_of_rank bigint, out is_final boolean, out rivals text[], out undecided boolean)
+	"time": `create or replace function paidonce.keep(event jsonb, kept paidonce.objects) returns paidonce.objects
 		language plpgsql set search_path = '' as $$ begin
-			winner := event; as_of_rank := 1; is_final := paidonce.is_final(event ->> 'type', event #> '{data,object}'); rivals := '{}'; undecided := false;
+			kept.as_of := paidonce.read_time(event -> 'created'); kept.as_of_rank := 1; kept.source_event := event ->> 'id'; kept.rivals := '{}';
+			kept.is_final := paidonce.is_final(event ->> 'type', event #> '{data,object}', event #>> '{data,object,status}');
+			kept.account := event ->> 'account'; kept.livemode := paidonce.read_flag(event -> 'livemode');
+			kept.data := event #> '{data,object}'; kept.generation := coalesce(kept.generation, 0) + 1;
+			return kept;
 		end $$`,
-	"final": `create or replace function paidonce.is_final(event_type text, object jsonb) returns boolean
+	"final": `create or replace function paidonce.is_final(event_type text, object jsonb, status text) returns boolean
 		language sql immutable set search_path = '' as 'select false'`,
-	"rank": `create or replace function paidonce.rank_of(event_type text, object jsonb) returns bigint
+	"rank": `create or replace function paidonce.rank_of(event_type text, object jsonb, status text) returns bigint
 		language sql immutable set search_path = '' as 'select 0::bigint'`,
 	"previous": `create or replace function paidonce.latest_of(event_ids text[], out event_id text, out undecided boolean)
 		language sql stable set search_path = '' as 'select max(x), true from unnest(event_ids) as x'`,

@@ -64,7 +64,7 @@ select is(items_of('sub_2014'), 'si_new gold x1', 'given that subscription, when
 -- the period, in both places
 
 select results_eq(
-    format('select period_start, period_end from paidonce.read_subscription_period(%L)', s.object), 'select to_timestamp(1700000000), to_timestamp(1702592000)',
+    format('select current_period_start, current_period_end from paidonce.read_subscription(%L)', s.object), 'select to_timestamp(1700000000), to_timestamp(1702592000)',
     format('given the period %s, when it is read, then it is the same', s.place))
 from (values
     ('of the subscription', subscription('sub_1', 'cus_1', 'active')),
