@@ -182,7 +182,7 @@ func TestKinds(t *testing.T) {
 		kinds := pgtest.One[[]string](t, d.db, `select array_agg(distinct k order by k) from (
 			select k from unnest(array['customer', 'charge', 'payment_intent', 'product', 'price', 'plan', 'refund', 'dispute', 'checkout.session', 'subscription', 'invoice', 'invoice_payment', 'invoice_payment_list',
 				'entitlements.active_entitlement_summary', 'payment_method', 'coupon', 'account', 'credit_note', 'subscription_schedule', 'subscription_item', 'payout', 'setup_intent', 'promotion_code', 'tax_rate']) as k
-			where paidonce.projection_of_object(k) is not null) as s (k)`)
+			where paidonce.projection_of(null, k) is not null) as s (k)`)
 		require.ElementsMatch(t, refetch.Kinds(), kinds)
 	})
 }
