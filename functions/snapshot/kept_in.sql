@@ -11,6 +11,9 @@ security invoker
 set search_path = ''
 as $$
 begin
+    if projection is null then
+        return; -- an event that no projection reads
+    end if;
     select i.inhrelid, a.attname into relation, key
     from pg_catalog.pg_inherits as i
     join pg_catalog.pg_index as x on x.indrelid = i.inhrelid and x.indisprimary

@@ -1,10 +1,10 @@
 -- Purpose:   read what is kept of an object, whatever its type.
 -- Arguments: object_type, as Stripe names it; object_id (of an entitlement summary: its customer).
--- Returns:   its row's generation, as_of, source_event, account and data; no row when it is not kept.
+-- Returns:   the common columns of its row; no row when it is not kept.
 -- Raises:    nothing.
 -- Locks:     nothing.
 create or replace function paidonce.stated(object_type text, object_id text)
-returns table (generation bigint, as_of timestamptz, source_event text, account text, data jsonb)
+returns setof paidonce.objects
 language plpgsql
 stable
 security invoker
@@ -14,8 +14,7 @@ declare
     v_kept constant pg_catalog.record := paidonce.kept_in(paidonce.projection_of(null, object_type));
 begin
     if v_kept.relation is not null then
-        return query execute format('select o.generation, o.as_of, o.source_event, o.account, o.data from %s as o where o.%I = $1',
-            v_kept.relation, v_kept.key) using object_id;
+        return query execute format('select (o::paidonce.objects).* from %s as o where o.%I = $1', v_kept.relation, v_kept.key) using object_id;
     end if;
 end
 $$;

@@ -2,7 +2,7 @@
 begin;
 set search_path = public, extensions;
 \ir support.psql
-select plan(14);
+select plan(16);
 
 create sequence spec.number;
 create function spec.tell(type text, second integer, object jsonb) returns text language sql as $$
@@ -59,6 +59,8 @@ select throws_ok($$select paidonce.apply_snapshot('"x"', now(), 0)$$, '22023', n
 select throws_ok($$select paidonce.apply_snapshot('{"id": "cus_1", "object": "customer"}', 'infinity', 0)$$, '22023', null,
     'given a snapshot of no time, when it is applied, then it is refused');
 select is_empty('select * from paidonce.audit', 'given that purchase alone, when the audit is read, then everything adds up');
+select is(outcome(event('evt_unread', 'payment_method.attached', '{"id": "pm_1", "object": "payment_method"}')), 'ignored', 'given an event that no projection reads');
+select lives_ok('select * from paidonce.audit', 'when the audit is read, then it passes over it');
 
 select * from finish();
 rollback;
